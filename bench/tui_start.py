@@ -16,12 +16,12 @@ MARK = b"first paint"
 STATIC = """
 from tau.tui.render.screen import Screen
 from tau.tui.style import StyleSpec, Theme
-from tau.tui.terminal.late_loop import LateLoop
+from tau.tui.terminal.deferred_loop import DeferredLoop
 from tau.tui.terminal.process_terminal import ProcessTerminal
 from tau.tui.widgets.text import Text
 
 theme = Theme({"accent": StyleSpec(fg="#7fb4ff")})
-screen = Screen(ProcessTerminal(), theme=theme, timer=LateLoop())
+screen = Screen(ProcessTerminal(), theme=theme, timer=DeferredLoop())
 screen.root.add(Text(theme, "first paint", "accent"))
 screen.start()
 screen.render_now()
@@ -32,14 +32,14 @@ from tau.base.late import late
 from tau.tui.input.bindings import Keymap
 from tau.tui.render.screen import Screen
 from tau.tui.style import StyleSpec, Theme
-from tau.tui.terminal.late_loop import LateLoop
+from tau.tui.terminal.deferred_loop import DeferredLoop
 from tau.tui.terminal.process_terminal import ProcessTerminal
 from tau.tui.widgets.editor.editor import Editor
 from tau.tui.widgets.text import Text
 from tau.tui.widgets.transcript import Transcript
 
 asyncio = late("asyncio")
-loop = LateLoop()
+loop = DeferredLoop()
 theme = Theme({"accent": StyleSpec(fg="#7fb4ff")})
 screen = Screen(ProcessTerminal(loop=loop), theme=theme, timer=loop)
 editor = Editor(theme, Keymap())

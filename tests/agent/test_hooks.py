@@ -33,7 +33,7 @@ class Adding(Hooks):
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
         return ToolOutput([*output.content, *ToolOutput.text(self.word).content])
 
-    async def before_compact(self, messages: list[AppMessage]) -> bool:
+    async def before_compact(self, messages: list[AppMessage], **_: Any) -> bool:
         self.asked.append("before_compact")
         return self.word != "no"
 

@@ -253,6 +253,7 @@ def test_new_date_of_a_known_model_keeps_its_properties(catalog: Catalog) -> Non
     ("pattern", "provider", "message"),
     [
         ("claude-sonet-4-6", None, "anthropic/claude-sonnet-4-6"),
+        ("opuz", None, "anthropic/claude-opus-4-6"),
         ("nothing-like-it", None, "--list-models"),
         ("nobody/model", None, "--list-models"),
         ("", None, "No model matches"),

@@ -7,7 +7,7 @@ import pytest
 from tau.cli.flags import FLAGS, SUBCOMMANDS
 from tau.cli.help import WIDTH, help_text, markdown_table
 from tau.cli.main import run
-from tau.cli.usage import PAGES, usage_line
+from tau.cli.subcommand_help import PAGES, usage_line
 
 
 def test_help_names_every_flag_and_subcommand_once() -> None:

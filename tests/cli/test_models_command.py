@@ -126,6 +126,48 @@ def test_refresh_stores_what_a_gateway_lists(capfd: pytest.CaptureFixture[str]) 
     assert known("office/small").model.context_window == 8_192
 
 
+def test_address_of_a_proxy_comes_from_its_variable(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with JsonServer({"/v1/models": {"data": [{"id": "fast"}]}}) as server:
+        monkeypatch.setenv("LITELLM_BASE_URL", f"{server.url}/v1")
+        assert run(["models", "refresh", "litellm"]) == 0
+    assert capfd.readouterr().out == "litellm: 1 model\n"
+
+
+@pytest.mark.parametrize(
+    ("provider", "path", "answer", "header"),
+    [
+        ("anthropic", "/v1/models", {"data": [{"id": "claude-9", "display_name": "Claude 9"}]}, "x-api-key"),
+        (
+            "google",
+            "/models?pageSize=1000",
+            {
+                "models": [
+                    {"name": "models/gemini-9", "displayName": "Gemini 9", "inputTokenLimit": 2_000_000}
+                ]
+            },
+            "x-goog-api-key",
+        ),
+    ],
+)
+def test_vendors_are_asked_in_their_own_way(
+    provider: str, path: str, answer: dict[str, Any], header: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with JsonServer({path: answer}, header) as server:
+        write_models({provider: {"baseUrl": server.url, "apiKey": "k-123"}})
+        assert run(["models", "refresh", provider]) == 0
+    assert server.keys == ["k-123"]
+    [row] = answer.get("data") or answer["models"]
+    model = known(f"{provider}/{row.get('id', 'gemini-9')}").model
+    assert model.name == (row.get("display_name") or row["displayName"])
+
+
+def test_cloud_without_a_list_says_so(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_code(["models", "refresh", "amazon-bedrock"]) == 1
+    assert "Amazon Bedrock has no list of models" in capfd.readouterr().err
+
+
 def test_show_says_what_a_server_does_not_tell(capfd: pytest.CaptureFixture[str]) -> None:
     with JsonServer({"/v1/models": {"data": [{"id": "qwen-vl", "max_model_len": 8_192}]}}) as server:
         entry = {"baseUrl": f"{server.url}/v1", "api": "openai-completions"}

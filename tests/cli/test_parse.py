@@ -9,6 +9,7 @@ from tau.cli.completions import SHELLS
 from tau.cli.config_command import ACTIONS
 from tau.cli.extensions_command import ACTIONS as EXTENSIONS_ACTIONS
 from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, VALUE, Flag
+from tau.cli.hooks_command import ACTIONS as HOOKS_ACTIONS
 from tau.cli.login_command import AUTH_ACTIONS
 from tau.cli.models_command import ACTIONS as MODELS_ACTIONS
 from tau.cli.parse import parse
@@ -196,6 +197,7 @@ def test_choices_match_their_implementations() -> None:
         "auth": AUTH_ACTIONS,
         "ssh": tuple(SSH_ACTIONS),
         "extensions": EXTENSIONS_ACTIONS,
+        "hooks": HOOKS_ACTIONS,
         "rules": RULES_ACTIONS,
         "trust": TRUST_ACTIONS,
         "sandbox": SANDBOX_ACTIONS,

@@ -162,7 +162,7 @@ def test_sessions_of_other_folders_are_ignored(
     work(session(project), "fix it", {"a.txt": "two\n"})
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
-    with pytest.raises(UsageError, match=r"no session in .*other has recorded changes"):
+    with pytest.raises(UsageError, match=r"no session in .*other has recorded file changes"):
         undo_command.run([])
 
 

@@ -62,6 +62,15 @@ def test_first_provider_with_a_key_gives_its_default_model() -> None:
     assert found.model.key == f"openai/{table.providers['openai'].default_model}"
 
 
+def test_provider_without_a_default_model_gives_the_first_that_it_lists() -> None:
+    row = Provider(id="office", name="Office", api="openai-completions", base_url="http://x", local=True)
+    listed = [Model(id=id, name=id, api=row.api, provider="office", base_url="http://x") for id in ("b", "a")]
+    found, _ = find(ModelRequest(provider="office"), catalog=Catalog({"office": row}, listed))
+    assert found.model.id == "b"
+    with pytest.raises(UsageError, match="no default model"):
+        find(ModelRequest(provider="office"), catalog=Catalog({"office": row}, []))
+
+
 def test_without_any_key_the_error_says_how_to_get_one() -> None:
     with pytest.raises(ConfigError, match=r"^No API key or model server found.*auth\.json.*Ollama.*demo"):
         find(ModelRequest())

@@ -73,8 +73,10 @@ def test_nested_instructions_are_sent_once_and_the_prompt_stays_the_same(repo: P
         [Say("done")],
     ]
     session, faux = run(repo, script, "go", "again")
-    (note,) = notes(session)
-    assert "Rules of a." in note and "Rules of b." in note and note.index("of a.") < note.index("of b.")
+    sent = len(notes(session))
+    note = "".join(notes(session))  # the two calls run side by side, and the outer folder may come alone
+    assert note.count("Rules of a.") == note.count("Rules of b.") == 1
+    assert note.index("of a.") < note.index("of b.")
     assert 'trusted="no"' in note and "Root" not in note
     requests = faux.requests
     assert len({request.system for request in requests}) == 1
@@ -85,7 +87,7 @@ def test_nested_instructions_are_sent_once_and_the_prompt_stays_the_same(repo: P
     assert all("bytes, about" in size for size in rows.values())
     path = session.log.path
     again, _ = run(repo, [[Use("read", path="a/x.txt")], [Say("done")]], "go", resume=str(path))
-    assert len(notes(again)) == 1
+    assert len(notes(again)) == sent
 
 
 def test_nested_instructions_respect_the_setting(repo: Path) -> None:

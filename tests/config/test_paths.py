@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import ConfigError
-from tau.config.context_files import find_context_files
 from tau.config.discovery.registry import CapabilityRegistry
+from tau.config.instruction_files import find_context_files
 from tau.config.paths import Paths, project_dir, project_folders, repo_root, user_paths
 
 NOBODY = 54321  # an unknown user

@@ -33,7 +33,7 @@ Long output shows its beginning and end; read artifact://ID for all of it.
 For files prefer read, edit and write. Start a server with `&` and redirect its output to a file.\
 """,
             "edit": """\
-Edits files by line number. `input` has a section per file: the header `¶PATH#TAG` from its latest read, search, write or edit, then hunks:
+Edit files by line number. `input` has a section per file: the header `¶PATH#TAG` from its latest read, search, write or edit, then hunks:
 
 - `replace N..M:`, `insert before N:`, `insert after N:`, `insert head:`, `insert tail:`, each with a body
 - `delete N..M`

@@ -1,11 +1,14 @@
 """`tau --mode json` and `tau --json`: the protocol of programs that drive tau."""
 
 import json
+import random
 import subprocess
 from typing import Any
 
 from tests.e2e.program import FAKE, TAU, Program
 from tests.support.fake_answers import Answer, Call, Status, Text
+from tests.support.random_lines import VALUES, encoded_line
+from tests.support.soak import is_soaking
 
 
 def events(output: str) -> list[dict[str, Any]]:
@@ -94,6 +97,25 @@ def test_json_lines_in_and_out(tau: Program) -> None:
     assert [line["type"] for line in lines].count("agent_end") == 2
     assert [line["type"] for line in lines].count("error") == 1
     assert tau.user_messages() == ["one", "two"]
+
+
+def test_random_lines_are_answered_and_the_conversation_continues(tau: Program) -> None:
+    rng = random.Random(19)
+    kinds = ("message", "message", "interrupt", "permissions", "nonsense", None)
+    fields = ("content", "mode", "allow", "ask", "deny", "type")
+
+    def line() -> bytes:
+        message = {"type": rng.choice(kinds), **{name: rng.choice(VALUES) for name in rng.sample(fields, 2)}}
+        return encoded_line(message, rng)
+
+    lines = b"".join(line() for _ in range(10_000 if is_soaking() else 300))
+    last = b'{"type":"permissions","mode":"ask"}\n{"type":"message","content":"the last one"}\n'
+    ran = tau.run(*FAKE, "--json", "--snapshots", "none", stdin=lines + last)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    for event in events(ran.stdout):
+        assert isinstance(event["type"], str)
+        assert event["type"] != "error" or isinstance(event["error"], str)
+    assert tau.user_messages()[-1] == "the last one"
 
 
 def test_outside_interrupt_stops_a_running_turn(tau: Program) -> None:

@@ -5,6 +5,8 @@ import random
 import subprocess
 from typing import Any
 
+import msgspec
+
 from tau.modes.session_commands.table import COMMANDS
 from tests.e2e.program import FAKE, TAU, Program
 from tests.support.limits import HANG_S
@@ -53,6 +55,8 @@ def test_random_lines_are_answered_and_the_program_stays_alive(tau: Program) -> 
                 assert isinstance(frame["command"], str) and isinstance(frame["success"], bool)
                 assert frame["success"] or isinstance(frame["error"], str)
                 assert frame.get("code") != "internal", frame
+                if frame["success"] and (response := COMMANDS[frame["command"]].response):
+                    msgspec.json.decode(json.dumps(frame["data"]), type=response)
             if frame.get("id") == "last":
                 answered = frame["success"]
                 break

@@ -10,7 +10,7 @@ import pytest
 
 from tau.modes.rpc.client import RpcClient
 from tau.modes.rpc.connection import RpcError
-from tau.modes.session_commands.host_parts import HostScheme
+from tau.modes.session_commands.host_tools import HostScheme
 from tests.e2e.program import FAKE, TAU, Program
 from tests.e2e.test_rpc_program import drive
 from tests.support.fake_answers import Call, Status, Text, Thinking

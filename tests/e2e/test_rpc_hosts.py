@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tau.modes.rpc.client import RpcClient
-from tau.modes.session_commands.host_parts import HostScheme, HostTool
+from tau.modes.session_commands.host_tools import HostScheme, HostTool
 from tests.e2e.program import Program
 from tests.e2e.test_rpc_program import drive
 from tests.support.fake_answers import Call

@@ -4,26 +4,16 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from tests.e2e.program import FAKE, TAU, Program, is_alive
-from tests.support.fake_answers import Call, Text
+from tests.e2e.program import FAKE, TAU, Program
+from tests.faults.killed_run import ANSWERS, STEP, check_children, check_queue, kept_messages
 from tests.support.limits import HANG_S
 from tests.support.soak import is_soaking
-
-SLEEPER = "setsid sleep 60 & echo $! >> pids"
-ANSWERS = (
-    (Text("I look.", deltas=2), Call("bash", {"command": SLEEPER}), Call("read", {"path": "pids"})),
-    (Text("Once more."), Call("write", {"path": "made.txt", "content": "x"})),
-    "Done.",
-    "And that is all.",
-)
-STEP = 6
 
 Frame = dict[str, Any]
 
@@ -67,19 +57,12 @@ class Play:
         self.server.stdout.close()
 
     def check(self) -> None:
-        pids = self.tau.project / "pids"
-        for pid in map(int, pids.read_text().split() if pids.exists() else ()):
-            end = time.monotonic() + HANG_S
-            while is_alive(pid):
-                assert time.monotonic() < end, "A child is left."
-                time.sleep(0.01)
+        check_children(self.tau)
+        kept = kept_messages(self.tau)
         ended = [frame["message"] for frame in self.frames if frame["type"] == "message_end"]
-        entries = [entry for file in self.tau.sessions() for entry in file]
-        kept = [entry["message"] for entry in entries if entry["type"] == "message"]
         assert [message for message in ended if message not in kept] == []
         if any(frame.get("id") == "2" for frame in self.frames):
-            queues = [path.read_text() for path in self.tau.home.rglob("queue.json")]
-            assert self.queued in json.dumps(kept) + "".join(queues)
+            check_queue(self.tau, self.queued)
 
 
 @contextmanager

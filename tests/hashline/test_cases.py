@@ -9,7 +9,6 @@ from tau.hashline.parser import parse
 from tau.hashline.patch import prepare, record_written, report
 from tau.hashline.records import LineSpan
 from tau.hashline.snapshots import SnapshotStore
-from tau.hashline.stream import preview_unfinished
 from tests.support.golden import check, listed, read_cases
 
 CASES, GOLDEN = Path(__file__).parent / "cases", Path(__file__).parent / "golden"
@@ -90,15 +89,3 @@ def test_unresolvable_blocks() -> None:
     chosen = [name for name in PATCHES if "block" in name]
     outcomes = [(name, outcome(TEXT, PATCHES[name], blocks=False)) for name in chosen]
     check(GOLDEN / "no_blocks.txt", listed(outcomes))
-
-
-def test_partial_patches() -> None:
-    """Every second prefix of a patch, and its preview."""
-    patch = "replace 5..6:\n+five\n+six\ndelete 9\ninsert after block 3:\n+after\nreplace 99:\n+x\n"
-    store = SnapshotStore()
-    whole = f"¶f#{store.record('f', TEXT)}\n{patch}"
-    outcomes = []
-    for end in range(0, len(whole) + 1, 2):
-        shown = preview_unfinished(whole[:end], {"f": TEXT}.get, store, resolver=block_at)
-        outcomes.append((repr(whole[:end][-20:]), "\n".join(map(str, shown))))
-    check(GOLDEN / "unfinished.txt", listed(outcomes))

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from tau.hashline.errors import HashlineError
 from tau.hashline.format import strip_pasted
-from tau.hashline.parser import parse, parse_unfinished
+from tau.hashline.parser import parse
 from tau.hashline.patch import prepare
 from tau.hashline.records import LineSpan
 from tau.hashline.snapshots import SnapshotStore
-from tau.hashline.stream import preview_unfinished
 
 TEXT = "one\ntwo\r\n\nfour \n\tfive\nsix"
 SEEDS = (
@@ -76,13 +75,11 @@ def resolver(path: str, text: str, line: int, /) -> LineSpan | None:
 
 
 def check(text: str) -> None:
-    """Parsed, previewed, applied: all of it works or fails in the documented way."""
+    """Parsed and applied: all of it works or fails in the documented way."""
     store = SnapshotStore()
     tag = store.record("f", TEXT)
     assert tag is not None
     text = text.replace("{tag}", tag)
-    parse_unfinished(text)
-    preview_unfinished(text, {"f": TEXT}.get, store, resolver)
     strip_pasted(text)
     try:
         result = prepare(parse(text), {"f": TEXT}.get, store, resolver)

@@ -3,8 +3,8 @@
 import pytest
 
 from tau.hashline.errors import ParseError
-from tau.hashline.parser import parse, parse_unfinished
-from tau.hashline.records import Hunk, Patch
+from tau.hashline.parser import parse
+from tau.hashline.records import Hunk
 
 HEADER = "¶a.ts#0A3B\n"
 
@@ -265,30 +265,6 @@ def test_refusal_says_where_and_what_to_write(body: str, line: int, fragments: l
 
 def test_ruby_class_variables_are_not_hunk_headers() -> None:
     assert parse(HEADER + "insert tail:\n@@count = 0\n").sections[0].hunks[0].rows == ("@@count = 0",)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", []),
-        ("¶a.ts#0A", []),
-        (HEADER, []),
-        (HEADER + "delete 1", []),
-        (HEADER + "delete 1\n", [("delete", ())]),
-        (HEADER + "replace 1..1:\n", []),
-        (HEADER + "replace 1..1:\n+ab", [("replace", ("ab",))]),
-        (HEADER + "replace 1..1:\n+ab\nrepl", [("replace", ("ab",))]),
-        (HEADER + "replace 1..1:\n+ab\n@@ x @@\n", []),
-        (HEADER + "delete 7\nreplace 1..1:\n+ab\n-cd\n", [("delete", ())]),
-        (HEADER + "delete 7\n*** Abort\ndelete 8\n", [("delete", ())]),
-        (HEADER + "delete 7\n¶b.ts\ndelete 8\n", [("delete", ())]),
-    ],
-)
-def test_unfinished_patch_yields_what_is_certain_so_far(
-    text: str, expected: list[tuple[str, tuple[str, ...]]]
-) -> None:
-    patch: Patch = parse_unfinished(text)
-    assert [(hunk.kind, hunk.rows) for section in patch.sections for hunk in section.hunks] == expected
 
 
 @pytest.mark.parametrize("operation", ["  delete 5", "\tDelete 5", "DELETE 5..5", "    delete 5"])

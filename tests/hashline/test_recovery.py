@@ -254,38 +254,3 @@ def test_chain_of_own_edits_maps_to_the_same_lines_or_is_refused(data: st.DataOb
         assert f"line {number}\n" not in text
         return
     assert file.new_text == text.replace(f"line {number}\n", "NEW\n")
-
-
-def sparse_store() -> tuple[SnapshotStore, str | None]:
-    store = SnapshotStore()
-    return store, store.record_sparse("f", {4: "line 4", 5: "line 5  ", 6: "line 6\r", 9: "old line 9"})
-
-
-@pytest.mark.parametrize(
-    ("body", "result"),
-    [
-        ("replace 4..6:\n+x\n", TEXT.replace("line 4\nline 5\nline 6\n", "x\n")),
-        ("insert after 5:\n+x\n", TEXT.replace("line 5\n", "line 5\nx\n")),
-        ("insert before 4:\n+x\n", TEXT.replace("line 4\n", "x\nline 4\n")),
-        ("insert tail:\n+x\n", TEXT + "x\n"),
-    ],
-)
-def test_seen_lines_can_be_edited(body: str, result: str) -> None:
-    store, tag = sparse_store()
-    file = prepare(parse(f"¶f#{tag}\n{body}"), {"f": TEXT}.get, store)[0]
-    assert (file.new_text, file.warnings) == (result, ())
-
-
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        ("replace 4..7:\n+x\n", "Line 7 was not among the lines shown"),
-        ("insert after 3:\n+x\n", "Line 3 was not among the lines shown"),
-        ("delete 9\n", "Line 9 is not what was shown"),
-        ("delete 12\n", "Line 12 was not among the lines shown"),
-    ],
-)
-def test_unseen_or_changed_lines_cannot_be_edited(body: str, reason: str) -> None:
-    store, tag = sparse_store()
-    with pytest.raises(MismatchError, match=reason):
-        prepare(parse(f"¶f#{tag}\n{body}"), {"f": TEXT}.get, store)

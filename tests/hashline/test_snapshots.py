@@ -94,13 +94,6 @@ def test_text_fits_its_tag_even_after_it_was_dropped() -> None:
     assert store.fits("b", natural, second) and not store.fits("b", salted, second)  # of another process
 
 
-def test_no_text_fits_the_tag_of_single_lines() -> None:
-    store = SnapshotStore()
-    tag = store.record_sparse("a", {1: "x"})
-    assert tag == tag_of("1:x")
-    assert not store.fits("a", tag, "1:x")
-
-
 def test_versions_of_a_path_are_bounded_and_the_oldest_is_dropped() -> None:
     store = SnapshotStore()
     tags = [store.record("a", f"{number}\n") for number in range(8 + 3)]
@@ -120,7 +113,6 @@ def test_paths_are_bounded_and_the_least_used_is_dropped() -> None:
 def test_bytes_are_bounded_and_an_oversized_text_gets_no_tag() -> None:
     store = SnapshotStore(max_bytes=10_000)
     assert store.record("big", "x" * 20_000) is None
-    assert store.record_sparse("big", dict.fromkeys(range(200), "x" * 50)) is None
     assert store.size_bytes == 0
     for number in range(20):
         store.record(f"p{number}", str(number) * 900)
@@ -137,18 +129,6 @@ def test_forgotten_path_frees_its_bytes() -> None:
     store.forget("a")
     store.forget("never seen")
     assert (store.size_bytes, store.paths) == (0, ())
-
-
-def test_single_lines_have_their_own_tag() -> None:
-    store = SnapshotStore()
-    tag = store.record_sparse("a", {7: "seven", 3: "three"})
-    assert tag is not None
-    found = store.find("a", tag)
-    assert found is not None and found.text is None
-    assert dict(found.lines) == {3: "three", 7: "seven"}
-    assert store.record_sparse("a", {3: "three", 7: "seven"}) == tag
-    assert store.record_sparse("a", {3: "three"}) != tag
-    assert store.latest("a") is None
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.text("xy\n ", max_size=3)), max_size=60))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tau.ai import dialect as d
 from tau.base.secrets import KnownSecrets
-from tau.coding.obfuscation import SecretPlaceholders, _Restorer
+from tau.coding.secret_placeholders import SecretPlaceholders, _Restorer
 from tau.sdk import SessionOptions, create_session
 from tests.support.fake_answers import Answer, Call, Text
 from tests.support.fake_server import FakeServer

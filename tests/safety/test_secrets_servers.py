@@ -133,7 +133,7 @@ def test_a_found_model_that_was_not_confirmed_must_ask_for_every_command(
     tmp_path: Path, mark: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even if some path uses it without a question, and in every mode."""
-    monkeypatch.setattr("tau.coding.local_servers.confirmed", lambda models: list(models))
+    monkeypatch.setattr("tau.coding.confirmed_servers.confirmed", lambda models: list(models))
     with local_server(f"touch {mark}") as address:
         monkeypatch.setenv("OLLAMA_HOST", address)
         [ended] = ask(tmp_path, provider="ollama")

@@ -17,7 +17,7 @@ from tau.coding.jobs.delivery import delivery_text
 from tau.coding.ports import Job
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.untrusted_text import Fence, fence, find_mark
-from tau.config.context_files import ContextFile
+from tau.config.instruction_files import ContextFile
 from tests.safety.contained_rig import ScriptedUi, contained_shell
 
 FENCED = re.compile(

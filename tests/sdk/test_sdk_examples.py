@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tau.ai import direct
+from tau.ai import standalone
 from tau.ai.catalog import load_catalog
 from tests.shape.source_tree import ROOT
 from tests.support.fake_answers import Answer, Call, Scriptable, Status, Text, Usage
@@ -137,7 +137,7 @@ def _redirect(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     known = load_catalog()
     rows = {**known.providers, "anthropic": replace(known.providers["anthropic"], base_url=server.url)}
-    monkeypatch.setattr(direct, "load_catalog", lambda: known.with_changes(rows, {}))
+    monkeypatch.setattr(standalone, "load_catalog", lambda: known.with_changes(rows, {}))
 
 
 def _run(text: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 
 class JsonServer:
-    """`keys` are the authorization headers it got."""
+    """`keys` are what it got in the header with the key."""
 
-    def __init__(self, answers: Mapping[str, Any]) -> None:
+    def __init__(self, answers: Mapping[str, Any], header: str = "authorization") -> None:
         self.keys: list[str] = []
         seen = self.keys
 
@@ -18,7 +18,7 @@ class JsonServer:
             def answer(self) -> None:
                 length = int(self.headers.get("content-length") or 0)
                 self.rfile.read(length)
-                if key := self.headers.get("authorization"):
+                if key := self.headers.get(header):
                     seen.append(key)
                 body = json.dumps(answers.get(self.path, {"error": "none"})).encode()
                 self.send_response(200 if self.path in answers else 404)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from tau.agent import events as e
 from tau.agent.abort import Abort, Aborted
@@ -81,6 +82,12 @@ def _batches(calls: list[ToolCall], tools: Mapping[str, Tool[Any]]) -> Iterator[
         else:
             batch.append(call)
     yield batch
+
+
+def _refused(refusal: str | Refusal) -> ToolOutput:
+    if isinstance(refusal, Refusal):
+        return ToolOutput.text(refusal.text, refusal.details, is_error=True)
+    return ToolOutput.text(refusal, is_error=True)
 
 
 class CallRunner(Struct):
@@ -186,27 +193,37 @@ class CallRunner(Struct):
         params, ignored = tool.decode(call.arguments)
         context = self.owner.tool_context(call, self.updater(call), self.nested)
         effects = tool.effects(params, context.cwd)
-        approved = approval.ApprovedEffects(effects)
         question = ToolQuestion(call, tool, effects, context, self.setup.model)
+        review = await self.owner.hooks.review_call(question)
+        if review is not None:
+            if review.refusal is not None:
+                return _refused(review.refusal)
+            if review.arguments is not None:
+                question = question.with_arguments(review.arguments)
+                params, ignored = tool.decode(review.arguments)
+                effects = question.effects
+            question = replace(question, ask=review.ask)
+        approved = approval.ApprovedEffects(effects)
         is_long = len(effects.reads) + len(effects.writes) > MANY_PATHS
         if is_long:  # each step takes a while: let others use the event loop in between
             await asyncio.sleep(0)
         refusal = await self.owner.hooks.before_tool(question)
         if is_long:
             await asyncio.sleep(0)
-        if isinstance(refusal, Refusal):
-            return ToolOutput.text(refusal.text, refusal.details, is_error=True)
         if refusal is not None:
-            raise ToolError(refusal)
+            return _refused(refusal)
         if approval.ApprovedEffects(effects).targets != approved.targets:
             raise ToolError(MOVED)
         self.started[call.id] = effects
         output = await tool.run(params, context.bound(approved))
         if not isinstance(output, ToolOutput):
             raise ToolError(f"{call.name} is broken: it returned {type(output).__name__}, not a ToolOutput.")
-        if ignored:
-            note = TextContent(f"[Ignored unknown parameters: {', '.join(ignored)}]")
-            output = ToolOutput([*output.content, note], output.details, output.is_error)
+        notes = [f"[Ignored unknown parameters: {', '.join(ignored)}]"] if ignored else []
+        if review is not None and review.note:
+            notes.append(f"[{review.note}]")
+        if notes:
+            content = [*output.content, *map(TextContent, notes)]
+            output = ToolOutput(content, output.details, output.is_error)
         return output
 
     async def nested(self, name: str, arguments: dict[str, Any]) -> ToolOutput:

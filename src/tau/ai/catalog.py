@@ -14,15 +14,7 @@ from msgspec.structs import replace
 
 from tau.ai.apis import DIALECTS
 from tau.ai.auth import Login
-from tau.ai.model import (
-    CacheSeconds,
-    Compat,
-    InputLimits,
-    Model,
-    Price,
-    ThinkingLevel,
-    thinking_level,
-)
+from tau.ai.model import CacheSeconds, Compat, InputLimits, Model, Price, ThinkingLevel, thinking_level
 from tau.base.late import late
 
 model_search = late("tau.ai.model_search")
@@ -154,12 +146,7 @@ class Catalog:
     ) -> "Catalog":
         given = [model for models in self._given.values() for model in models]
         return Catalog(
-            providers,
-            given,
-            data=self._data,
-            changes=changes,
-            added=added,
-            served=served or self._served,
+            providers, given, data=self._data, changes=changes, added=added, served=served or self._served
         )
 
     def _known(self, provider: str) -> list[Model]:

@@ -41,10 +41,7 @@ class GoogleCredentials:
     hint = "run gcloud auth application-default login and set GOOGLE_CLOUD_PROJECT"
 
     def __init__(
-        self,
-        environ: Mapping[str, str],
-        http: Transport | None,
-        clock: Callable[[], float] = time.monotonic,
+        self, environ: Mapping[str, str], http: Transport | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._environ = environ
         self._http = http

@@ -33,10 +33,9 @@ def search(
     rank, model = ranked[0]
     equal = [other for place, other in ranked if place == rank and other.provider == model.provider]
     if len(equal) > 1 and rank[0] > 1:
-        raise UsageError(
-            f'"{name}" could be {" or ".join(other.key for other in equal[:NEAREST])}'
-            f"{f', or one of {len(equal) - NEAREST} more' if len(equal) > NEAREST else ''}; name one."
-        )
+        nearest = [other.key for _, other in ranked[:NEAREST]]
+        more = f", or one of {len(equal) - NEAREST} more" if len(equal) > NEAREST else ""
+        raise UsageError(f'"{name}" could be {_either(nearest)}{more}; name one.')
     return ModelMatch(model, thinking=thinking)
 
 
@@ -194,13 +193,22 @@ def _no_match(catalog: Catalog, name: str, provider: str | None) -> str:
         for model in reversed(models)
         for spelling in (model.key, model.id, model.name)
     }
-    close = difflib.get_close_matches(name.lower(), names, 3 * NEAREST, 0.5)
-    near = list(dict.fromkeys(names[spelling] for spelling in close))[:NEAREST]
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    words = {word for spelling in names for word in WORD_ENDS.split(spelling)}
+    near = [
+        model.key
+        for word in difflib.get_close_matches(name.lower(), words, 1)
+        for _, model in _ranked(catalog, word, provider, ())[:NEAREST]
+    ]
+    near += [names[spelling] for spelling in difflib.get_close_matches(name.lower(), names, 3 * NEAREST, 0.5)]
+    hint = f" Did you mean {_either(list(dict.fromkeys(near))[:NEAREST])}?" if near else ""
     return (
         f'No model matches "{name}".{hint} List known models with tau --list-models;'
         " name others as PROVIDER/ID."
     )
+
+
+def _either(keys: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(keys[:-1]), keys[-1])))
 
 
 def _unknown_provider(catalog: Catalog, name: str) -> str:

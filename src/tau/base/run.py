@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 from msgspec import Struct
 
@@ -183,6 +183,17 @@ class ProcessTree(Protocol):
         ...
 
 
+class StartOptions(TypedDict, total=False):
+    env: Mapping[str, str] | None
+    sandbox: Sandbox | None
+    limits: Limits | None
+    stdin: Stdin
+    stderr: int
+    fds: Sequence[int]
+    terminal: Pty | None
+    family: ProcessTree | None
+
+
 class Runner(Protocol):
     @property
     def shell(self) -> str:
@@ -190,18 +201,7 @@ class Runner(Protocol):
         ...
 
     async def start(
-        self,
-        command: str | Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str] | None = None,
-        sandbox: Sandbox | None = None,
-        limits: Limits | None = None,
-        stdin: Stdin = None,
-        stderr: int = -1,
-        fds: Sequence[int] = (),
-        terminal: Pty | None = None,
-        family: ProcessTree | None = None,
+        self, command: str | Sequence[str], *, cwd: Path, **options: Unpack[StartOptions]
     ) -> Process:
         """Start a program (argument list) or a shell command (text).
 

@@ -52,28 +52,8 @@ _HINTS_BY_SIGN: tuple[tuple[bytes, tuple[bytes, ...]], ...] = (
             b"tskey-",
         ),
     ),
-    (
-        b".",
-        (
-            b"ya29.",
-            b"SG.",
-            b"hvs.",
-            b"hvb.",
-            b"hvr.",
-        ),
-    ),
-    (
-        b"",
-        (
-            b"AIza",
-            b"xox",
-            b"AKIA",
-            b"ASIA",
-            b"ABIA",
-            b"ACCA",
-            b"eyJ",
-        ),
-    ),
+    (b".", (b"ya29.", b"SG.", b"hvs.", b"hvb.", b"hvr.")),
+    (b"", (b"AIza", b"xox", b"AKIA", b"ASIA", b"ABIA", b"ACCA", b"eyJ")),
 )
 KEY_HINTS = tuple(hint for _, hints in _HINTS_BY_SIGN for hint in hints)
 # What a secret needs around it if its own form does not tell.
@@ -269,15 +249,7 @@ def masked_text(mask: SecretMask | None) -> str:
 
 # Names of variables.
 _NAME_PARTS = (
-    "SECRET",
-    "TOKEN",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "APIKEY",
-    "PRIVATE",
-    "OAUTH",
+    *("SECRET", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "PRIVATE", "OAUTH"),
 )
 _NAME_ENDS = ("KEY", "KEYS", "PASS", "AUTH")
 _PLAIN_VALUES = frozenset(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tau.base.errors import UsageError
 from tau.base.late import late
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 
 playing = late("tau.modes.interactive.demo.play")
 signalling = late("tau.cli.signals")

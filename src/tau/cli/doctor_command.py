@@ -11,7 +11,7 @@ from tau.base import secrets
 from tau.base.errors import UsageError
 from tau.base.files import typed_path
 from tau.base.run import LocalRunner
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.coding.doctor import DoctorInput, is_healthy, lines_of, run_checks
 from tau.coding.session.storage.redaction import redact_sessions
 from tau.coding.session_index.prompt_history import FILE_NAME, PromptHistory

@@ -9,7 +9,7 @@ from msgspec import Struct
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.secrets import SecretMask, masked_text
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.coding.export.files import FORMATS, ExportFormat, exported, format_of, write_export
 from tau.coding.session.storage.log import SessionLog
 from tau.config.paths import user_paths

@@ -7,7 +7,7 @@ from msgspec import json
 
 from tau.base.errors import UsageError
 from tau.cli.main import write_stdout
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.coding.supplies import Supplies
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths

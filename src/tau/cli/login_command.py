@@ -15,7 +15,7 @@ from tau.base.errors import TauError, UsageError
 from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.base.text import sentence
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.config.auth_file import StoredCredential
 from tau.config.logins import Logins, describe_credential
 from tau.config.pasted_key import clean_pasted_key, key_problem, key_warning
@@ -177,7 +177,7 @@ async def _log_in(logins: Logins, row: Provider, args: _LoginArgs) -> None:
         async with logins.browser(row, args.client_id) as flow:
             out.text(
                 f"Open this page to log in to {row.name}:\n\n{flow.url}\n\n"
-                "If the browser runs on another machine, paste the address that it ends at here.\n"
+                "If the browser runs on another machine, paste the address it ends up at here.\n"
             )
             tokens = await _first(flow.finish, lambda: _read_pasted(flow.paste))
     await logins.store_login(row, tokens, args.client_id, add="--add" in args.switches)

@@ -24,6 +24,7 @@ demo_command = late("tau.cli.demo_command")
 doctor_command = late("tau.cli.doctor_command")
 export_command = late("tau.cli.export_command")
 extensions_command = late("tau.cli.extensions_command")
+hooks_command = late("tau.cli.hooks_command")
 rules_command = late("tau.cli.rules_command")
 failure = late("tau.cli.failure")
 help_page = late("tau.cli.help")
@@ -45,7 +46,7 @@ undo_command = late("tau.cli.undo_command")
 texts = late("tau.base.text")
 timing = late("tau.cli.timing")
 tool_commands = late("tau.cli.tool_commands")
-usage = late("tau.cli.usage")
+subcommand_help = late("tau.cli.subcommand_help")
 
 
 # Heavy modules in the order they are needed: TAU_TIMING reports the cost of each.
@@ -119,7 +120,7 @@ def run_mode(parsed: "ParsedArgs", mode: "Mode") -> int:
 def run_subcommand(name: str, words: list[str]) -> int:
     options = words[: words.index("--")] if "--" in words else words
     if "--help" in options or "-h" in options:
-        return write_stdout(usage.PAGES[name])
+        return write_stdout(subcommand_help.PAGES[name])
     if name == "help":
         return print_help(words)
     if name == "completions":
@@ -138,6 +139,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "doctor": doctor_command,
         "export": export_command,
         "extensions": extensions_command,
+        "hooks": hooks_command,
         "rules": rules_command,
         "models": models_command,
         "sandbox": sandbox_command,
@@ -155,9 +157,11 @@ def run_subcommand(name: str, words: list[str]) -> int:
 def print_help(words: list[str]) -> int:
     if not words:
         return write_stdout(help_page.help_text())
-    if words[0] not in usage.PAGES:
-        return report_problem(f'There is no command "{words[0]}"; there are {", ".join(usage.PAGES)}.')
-    return write_stdout(usage.PAGES[words[0]])
+    if words[0] not in subcommand_help.PAGES:
+        return report_problem(
+            f'There is no command "{words[0]}"; there are {", ".join(subcommand_help.PAGES)}.'
+        )
+    return write_stdout(subcommand_help.PAGES[words[0]])
 
 
 def print_completions(words: list[str]) -> int:

@@ -16,7 +16,7 @@ from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.cli.main import write_stdout
 from tau.cli.models_table import json_row, local_models, models_table, token_count
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tau.config.layers import load_settings
@@ -107,7 +107,7 @@ def _details(model: Model) -> dict[str, Any]:
 def _prices(model: Model, *, is_plan: bool) -> Iterator[tuple[str, str]]:
     """Per million tokens: the plain rates, longer prompts, service tiers."""
     if not (model.cost.input or model.cost.output):
-        yield "price", "paid with the plan" if is_plan else "unknown or free"
+        yield "price", "included in the plan" if is_plan else "unknown or free"
         return
     yield from _stepped("price", model.cost)
     for tier, rates in model.cost.tiers.items():

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tau.base.clock import now_ms
 from tau.base.errors import UsageError
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.config import plan_usage
 from tau.config.paths import user_paths
 from tau.modes.output_stream import OutputStream
@@ -37,6 +37,6 @@ def run(words: Sequence[str]) -> int:
         OutputStream().write(json.format(json.encode(known), indent=2) + b"\n")
         return 0
     lines = plan_usage.usage_lines(known, now_ms())
-    nothing = "No provider has reported limits yet; they come with its answers.\n"
+    nothing = "No provider has reported limits yet; they arrive with its answers.\n"
     OutputStream().text("".join(f"{line}\n" for line in lines) or nothing)
     return 0

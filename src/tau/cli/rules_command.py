@@ -9,7 +9,7 @@ from msgspec import Struct, json
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.cli.main import write_stdout
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.coding.rules.catalog import BUNDLED_PROVIDER, bundled_rules
 from tau.coding.rules.rule import Bucket, RuleFile, Source, make_rule
 from tau.coding.supplies import Supplies
@@ -165,7 +165,7 @@ def _why_not(rule: RuleFile, settings: Settings, source: Source, tool: str, path
     if rule.name in settings.ttsr.disabled_rules:
         reasons.append("It is in ttsr.disabledRules.")
     if not rule.trusted:
-        reasons.append("It waits until you trust this repository; see tau trust.")
+        reasons.append("It is inactive until you trust this repository; see tau trust.")
     if rule.bucket != "stream":
         reasons.append("It has no condition, so it watches nothing.")
     elif not rule.covers(source, tool):
@@ -173,5 +173,5 @@ def _why_not(rule: RuleFile, settings: Settings, source: Source, tool: str, path
     elif not rule.covers_paths(source, tool, [path] if path else []):
         reasons.append(f"Its globs do not cover {path}." if path else "Its globs need a file: add --path.")
     if settings.ttsr.repeat_mode == "once":
-        reasons.append("In a session it triggers once; ttsr.repeatMode changes that.")
+        reasons.append("It triggers once per session; ttsr.repeatMode changes that.")
     return [*reasons, *(f"Note: {problem}." for problem in rule.problems)]

@@ -15,7 +15,7 @@ from tau.backends.sandbox.session import SandboxOptions, SessionSandbox
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.run import LocalRunner
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.coding.sandbox import sandbox_options
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths

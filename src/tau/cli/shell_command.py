@@ -16,7 +16,7 @@ from tau.base.files import typed_path
 from tau.base.run import Limits, LocalRunner
 from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.coding.sandbox import LateSandbox
 from tau.config.layers import load_settings
 from tau.config.paths import Paths, current_folder, user_paths

@@ -172,12 +172,7 @@ async def _probe(paths: Paths, host: SshHost) -> Any:
 
 _Action = Callable[[Paths, _SshArgs], int]
 
-FORMS = {
-    "list": " [--json]",
-    "add": " NAME [USER@]HOST",
-    "remove": " NAME",
-    "test": " NAME",
-}
+FORMS = {"list": " [--json]", "add": " NAME [USER@]HOST", "remove": " NAME", "test": " NAME"}
 # The function, the maximum number of words, and the options.
 ACTIONS: dict[str, tuple[_Action, int, Sequence[str]]] = {
     "list": (_list, 0, ("--json",)),

@@ -9,7 +9,7 @@ from tau.base.clock import now_ms
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.coding.cost_report.request_costs import iter_usage
 from tau.coding.cost_report.summary import UsageSummary, as_json, start_of_day, summarize
 from tau.coding.cost_report.table import usage_lines

@@ -23,9 +23,7 @@ async def read_piped_text() -> str:
         return ""
     reading = _StdinReader()
     remark = asyncio.get_running_loop().call_later(
-        REMARK_AFTER_S,
-        tell,
-        "Waiting for piped input to end; start tau with </dev/null to ignore it.",
+        REMARK_AFTER_S, tell, "Waiting for piped input to end; start tau with </dev/null to ignore it."
     )
     try:
         return _text(await reading.to_end())

@@ -10,7 +10,7 @@ from msgspec import DecodeError, json
 from tau.ai.wire import ImageContent
 from tau.base.errors import ToolError, UsageError
 from tau.base.text import plain
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.modes.output_stream import STDOUT, OutputStream
 from tau.sdk import call_tool
 

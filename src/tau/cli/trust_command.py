@@ -8,7 +8,7 @@ from msgspec import json, to_builtins
 
 from tau.base.errors import UsageError
 from tau.cli.main import write_stdout
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.config.paths import current_folder, user_paths
 from tau.config.trust import TrustStatus, TrustStore
 from tau.modes.trust_question import report

@@ -10,7 +10,7 @@ from msgspec import Struct
 from tau.base.errors import UsageError
 from tau.base.files import modified_ns, typed_path
 from tau.base.run import LocalRunner
-from tau.cli.usage import usage_line
+from tau.cli.subcommand_help import usage_line
 from tau.coding.session.storage.header import read_header
 from tau.coding.session.storage.session_store import SessionStore
 from tau.coding.undo.command_watch import recover
@@ -118,7 +118,7 @@ def _history_folder(store: SessionStore, args: _UndoArgs, cwd: Path) -> Path:
             return folder
         unwatched |= dict.fromkeys(unwatched_since(records, ()))
     text = unwatched_text(tuple(unwatched))
-    raise UsageError(f"Nothing to undo: no session in {cwd} has recorded changes of files.{text}")
+    raise UsageError(f"Nothing to undo: no session in {cwd} has recorded file changes.{text}")
 
 
 def _has_changes(records: Sequence[Record]) -> bool:

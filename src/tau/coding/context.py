@@ -12,7 +12,7 @@ from tau.coding.ports import CodingDialogs, Jobs, Snapshots, UrlRouter
 
 if TYPE_CHECKING:
     from tau.ai.plan_limits import PlanLimits
-    from tau.coding.conflicts.store import ConflictStore
+    from tau.coding.conflicts.merge_conflicts import ConflictStore
     from tau.coding.ports import Checkpoints
     from tau.coding.todo.list import TodoBoard
 

@@ -23,7 +23,7 @@ from tau.base.run import Limits, LocalRunner, capture
 from tau.base.text import clean_line, shortened
 from tau.base.version import VERSION
 from tau.coding.approval.allow_rules import AllowRules
-from tau.coding.local_servers import ConfirmedServers, is_strangers
+from tau.coding.confirmed_servers import ConfirmedServers, is_strangers
 from tau.coding.sandbox import sandbox_options
 from tau.config.json_file import read_json
 from tau.config.layers import load_settings

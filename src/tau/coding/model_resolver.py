@@ -22,7 +22,7 @@ from tau.config.settings import Settings
 model_search = late("tau.ai.model_search")
 discovery = late("tau.ai.local.discovery")
 embedded = late("tau.ai.local.embedded")
-local_servers = late("tau.coding.local_servers")
+confirmed_servers = late("tau.coding.confirmed_servers")
 weights = late("tau.ai.local.weights")
 
 CUSTOM_PROVIDER = "custom"
@@ -189,9 +189,13 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
 
     def _default_of(self, provider: str) -> ResolvedModel:
         row = self.catalog.provider(provider)
-        if row is not None and not row.default_model:
-            raise UsageError(f"The provider {row.id} has no default model; name one with --model.")
-        return self._pick(row.default_model if row else "", row.id if row else provider)
+        name = row.default_model if row else ""
+        if row is not None and not name:
+            listed = self.catalog.models_of(row.id)
+            if not listed:
+                raise UsageError(f"The provider {row.id} has no default model; name one with --model.")
+            name = listed[0].id
+        return self._pick(name, row.id if row else provider)
 
     def _find_configured(self) -> ResolvedModel:
         settings = self.settings
@@ -249,10 +253,10 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
         for server in await self._servers():
             if not server.models:
                 continue
-            if await local_servers.ask_to_use(server, self._confirmed, self.ui):
+            if await confirmed_servers.ask_to_use(server, self._confirmed, self.ui):
                 return _of_server(server)[0], strangers
-            if local_servers.is_strangers(server):
-                strangers.append(local_servers.describe_stranger(server))
+            if confirmed_servers.is_strangers(server):
+                strangers.append(confirmed_servers.describe_stranger(server))
             elif self.ui is None:
                 strangers.append(
                     f"{server.name} runs on this machine, but was never confirmed: name it with --provider"
@@ -264,12 +268,12 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
         """Models of servers on this machine, for a user who named one; never of another user's server."""
         found: list[ResolvedModel] = []
         for server in await self._servers():
-            if local_servers.may_use_named(server) or await local_servers.ask_to_use(
+            if confirmed_servers.may_use_named(server) or await confirmed_servers.ask_to_use(
                 server, self._confirmed, self.ui
             ):
                 found += _of_server(server)
             else:
-                log.warning(local_servers.describe_stranger(server))
+                log.warning(confirmed_servers.describe_stranger(server))
         return found
 
     async def _servers(self) -> "list[discovery.DiscoveredServer]":
@@ -279,8 +283,8 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
         return await discovery.discover(self.http, self.environ, num_ctx=local.num_ctx, images=local.images)
 
     @property
-    def _confirmed(self) -> "local_servers.ConfirmedServers":
-        return local_servers.ConfirmedServers(self.servers)
+    def _confirmed(self) -> "confirmed_servers.ConfirmedServers":
+        return confirmed_servers.ConfirmedServers(self.servers)
 
     async def _start_demo(self) -> ResolvedModel:
         server = await self.services.enter_async_context(embedded.EmbeddedServer(self._weights(), self.run))
@@ -323,7 +327,7 @@ def _of_server(server: "discovery.DiscoveredServer") -> list[ResolvedModel]:
             model=model,
             notices=[note for note in (server.note, server.model_notes.get(model.id, "")) if note],
         )
-        for model in local_servers.confirmed(server.models)
+        for model in confirmed_servers.confirmed(server.models)
     ]
 
 

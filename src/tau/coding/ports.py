@@ -34,7 +34,7 @@ class Checkpoints(Protocol):
 if TYPE_CHECKING:
     from tau.backends.shell.terminal import TerminalInput
     from tau.coding.approval.request import ApprovalDecision, ApprovalRequest
-    from tau.coding.conflicts.store import ConflictStore
+    from tau.coding.conflicts.merge_conflicts import ConflictStore
     from tau.coding.plan.review import Plan, PlanAnswer
     from tau.coding.questions import AskAnswer, AskQuestion
     from tau.coding.todo.list import TodoBoard

@@ -19,10 +19,7 @@ class AskQuestion(Struct, frozen=True):
     question: Annotated[str, Meta(title="The question, a full sentence", min_length=1)]
     options: Annotated[
         list[AskOption],
-        Meta(
-            title="Answers to choose from; the user can always type another",
-            max_length=MAX_OPTIONS,
-        ),
+        Meta(title="Answers to choose from; the user can always type another", max_length=MAX_OPTIONS),
     ] = []
     multi: Annotated[bool, Meta(title="Allow several options")] = False
     recommended: Annotated[int | None, Meta(title="Index of the option you recommend, from 0")] = None

@@ -16,10 +16,10 @@ from tau.coding.rules.rule import RuleFile
 from tau.coding.skills.catalog import Skill, SkillCatalog, excludes_skill
 from tau.coding.skills.listing import list_skills, listing_budget
 from tau.config.command_files import SKILL_PREFIX, CommandFile, find_command_files, invalid_text
-from tau.config.context_files import ContextFile, ContextReader, find_context_files
 from tau.config.discovery.file_cache import read_text
 from tau.config.discovery.providers import Root, nested_roots
 from tau.config.discovery.registry import CapabilityRegistry, DiscoveryOptions
+from tau.config.instruction_files import ContextFile, ContextReader, find_context_files
 from tau.config.paths import Paths
 from tau.config.settings import Settings
 

@@ -66,3 +66,16 @@ class StreamRuleSettings(Struct, frozen=True, rename="camel"):
     ] = 5
     builtin_rules: Annotated[bool, Meta(description="Use the rules that come with tau")] = True
     disabled_rules: Annotated[list[str], Meta(description="Rules to ignore, by name")] = []
+
+
+class HooksSettings(Struct, frozen=True, rename="camel"):
+    on_error: Annotated[
+        Literal["ask", "block", "allow"],
+        Meta(description="What happens to a call or prompt when a hook that guards it fails"),
+    ] = "ask"
+    disabled: Annotated[
+        list[str], Meta(description="Command hooks that do not run, by the id in tau hooks list")
+    ] = []
+    allowed_hosts: Annotated[
+        list[str], Meta(description="Hosts that http hooks may call, besides this machine")
+    ] = []

@@ -32,8 +32,7 @@ class ThemesSettings(Struct, frozen=True, rename="camel"):
     dark: Annotated[str, Meta(description="Theme for dark terminals")] = "dusk"
     light: Annotated[str, Meta(description="Theme for light terminals")] = "paper"
     background: Annotated[
-        Literal["auto", "dark", "light"],
-        Meta(description="Which theme to use; auto asks the terminal"),
+        Literal["auto", "dark", "light"], Meta(description="Which theme to use; auto asks the terminal")
     ] = "auto"
     symbols: Annotated[
         Literal["auto", "unicode", "nerd", "ascii"],
@@ -50,8 +49,7 @@ class StatusLineSettings(Struct, frozen=True, rename="camel"):
         Meta(description="Contents of the status line; custom uses the two lists below"),
     ] = "default"
     separator: Annotated[
-        Literal["dot", "pipe", "slash", "powerline", "none"],
-        Meta(description="Separator between segments"),
+        Literal["dot", "pipe", "slash", "powerline", "none"], Meta(description="Separator between segments")
     ] = "dot"
     left_segments: Annotated[list[Segment], Meta(description="Segments on the left, with preset custom")] = []
     right_segments: Annotated[

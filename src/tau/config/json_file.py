@@ -143,9 +143,7 @@ def _explain(path: Path, data: bytes, error: Exception) -> ConfigError:
     except json.JSONDecodeError as fault:
         rule = "Use plain JSON without comments or trailing commas."
         return ConfigError(
-            f"Invalid JSON: {fault.msg} at column {fault.colno}. {rule}",
-            path=path,
-            line=fault.lineno,
+            f"Invalid JSON: {fault.msg} at column {fault.colno}. {rule}", path=path, line=fault.lineno
         )
     except RecursionError:
         return ConfigError("The file is nested too deeply.", path=path)

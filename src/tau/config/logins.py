@@ -59,6 +59,13 @@ class KeyCheck(Struct, frozen=True):
     problem: str = ""
 
 
+def key_headers(row: Provider, key: str | None) -> dict[str, str]:
+    """Of a request for a page of the provider, such as the list of its models."""
+    name = row.compat.key_header.lower() or KEY_HEADERS.get(row.api, "authorization")
+    sent = {name: f"Bearer {key}" if name == "authorization" else key} if key else {}
+    return {"accept": "application/json", "anthropic-version": "2023-06-01", **sent}
+
+
 class Logins:
     """What a user may log in to, and what is stored. Raises ConfigError if a file is invalid."""
 
@@ -103,12 +110,7 @@ class Logins:
         place = parse_url(base)
         if place.scheme != "https" and not is_loopback(place):
             return KeyCheck("unchecked", f"{place.host} is not encrypted.")
-        name = row.compat.key_header.lower() or KEY_HEADERS.get(row.api, "authorization")
-        headers = {
-            "accept": "application/json",
-            "anthropic-version": "2023-06-01",
-            name: f"Bearer {key}" if name == "authorization" else key,
-        }
+        headers = key_headers(row, key)
         url = f"{base.rstrip('/')}/{row.key_check}"
         async with http.open("GET", url, headers=headers, timeouts=CHECK_TIMEOUTS) as response:
             status = response.status

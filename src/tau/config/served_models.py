@@ -6,6 +6,7 @@ from typing import Any, Literal
 from msgspec import MsgspecError, Struct, json, to_builtins
 
 from tau.ai.catalog import ModelRow, Provider
+from tau.ai.cloud_credentials import expand_address
 from tau.ai.local.discovery import probe_server
 from tau.ai.model import Compat, Price
 from tau.ai.proxy import is_loopback, parse_url
@@ -13,6 +14,7 @@ from tau.ai.transport import Timeouts, Transport
 from tau.base.errors import ConfigError
 from tau.base.files import write_atomic
 from tau.config.credentials import KeyCredentials
+from tau.config.logins import key_headers
 from tau.config.models_file import ProviderEntry
 from tau.config.paths import Paths
 
@@ -37,6 +39,7 @@ class _Listed(Struct, frozen=True):
 
     id: str
     name: str = ""
+    display_name: str = ""
     context_length: int | None = None
     max_model_len: int | None = None
     max_output_tokens: int | None = None
@@ -45,8 +48,18 @@ class _Listed(Struct, frozen=True):
     architecture: dict[str, Any] = {}
 
 
+class _GoogleListed(Struct, frozen=True, rename="camel"):
+    name: str
+    display_name: str = ""
+    input_token_limit: int = 128_000
+    output_token_limit: int = 16_384
+
+
 class _Listing(Struct, frozen=True):
-    data: list[_Listed]
+    """Google lists `models`, everyone else `data`."""
+
+    data: list[_Listed] | None = None
+    models: list[_GoogleListed] | None = None
 
 
 class _ProxyInfo(Struct, frozen=True):
@@ -84,8 +97,11 @@ async def refresh(
 
     Without encryption, only these hosts get a key that is not in models.json beside their address.
     """
-    kind = entry.discovery.type if entry is not None and entry.discovery else LISTING
-    base = provider.base_url.rstrip("/")
+    discovery = entry.discovery if entry is not None else None
+    if discovery is None and provider.cloud:
+        raise ConfigError(f"{provider.name} has no list of models that tau can read.")
+    kind = discovery.type if discovery else LISTING
+    base = expand_address(provider.base_url, keys.environ, provider.id).rstrip("/")
     if kind in ("openai-models-list", "proxy"):
         key = await keys.get(provider.id)
         url = parse_url(base)
@@ -95,12 +111,12 @@ async def refresh(
                 f"Your key for {provider.id} was not sent to {url.host}, because http:// is not encrypted:"
                 f' use https://, or add "{url.host}" to the setting keys.plainHttpHosts.'
             )
+        headers = key_headers(provider, key)
         if kind == "proxy":
-            proxied = await _get(http, f"{base.removesuffix('/v1')}/model/info", key, _ProxyListing)
+            proxied = await _get(http, f"{base.removesuffix('/v1')}/model/info", headers, _ProxyListing)
             rows = [_proxy_row(one) for one in proxied.data]
         else:
-            listing = await _get(http, f"{base}/models", key, _Listing)
-            rows = [_listed_row(one) for one in listing.data]
+            rows = await _listed(http, f"{base}/{_page(provider)}", headers)
     else:
         models = await probe_server(http, kind, base.removesuffix("/v1"), TIMEOUT_S)
         if models is None:
@@ -137,8 +153,24 @@ def _flags(compat: Compat) -> dict[str, Any]:
     return {name: value for name, value in to_builtins(compat).items() if value != usual[name]}
 
 
-async def _get(http: Transport, url: str, key: str | None, kind: type[Any]) -> Any:
-    headers = {"accept": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
+def _page(provider: Provider) -> str:
+    if provider.api == "google-generative-ai":
+        return "models?pageSize=1000"
+    return provider.key_check if provider.key_check.endswith("models") else "models"
+
+
+async def _listed(http: Transport, url: str, headers: dict[str, str]) -> list[ModelRow]:
+    listing = await _get(http, url, headers, _Listing)
+    if listing.data is None and listing.models is None:
+        raise ConfigError(_no_list(url))
+    return [*map(_listed_row, listing.data or ()), *map(_google_row, listing.models or ())]
+
+
+def _no_list(url: str) -> str:
+    return f"{url} does not list models; its models were not updated."
+
+
+async def _get(http: Transport, url: str, headers: dict[str, str], kind: type[Any]) -> Any:
     limits = Timeouts(connect=TIMEOUT_S, first_byte=TIMEOUT_S, idle=TIMEOUT_S)
     async with http.open("GET", url, headers=headers, body=None, timeouts=limits) as response:
         content = await response.read()
@@ -147,7 +179,7 @@ async def _get(http: Transport, url: str, key: str | None, kind: type[Any]) -> A
     try:
         return json.decode(content, type=kind)
     except MsgspecError:
-        raise ConfigError(f"{url} does not list models; its models were not updated.") from None
+        raise ConfigError(_no_list(url)) from None
 
 
 def _listed_row(one: _Listed) -> ModelRow:
@@ -155,7 +187,7 @@ def _listed_row(one: _Listed) -> ModelRow:
     pricing = one.pricing
     return ModelRow(
         id=one.id,
-        name=one.name or one.id,
+        name=one.name or one.display_name or one.id,
         reasoning="reasoning" in one.supported_parameters,
         input=("text", "image") if "image" in one.architecture.get("input_modalities", ()) else ("text",),
         cost=Price(
@@ -166,6 +198,17 @@ def _listed_row(one: _Listed) -> ModelRow:
         ),
         context_window=window,
         max_tokens=min(one.max_output_tokens or 16_384, max(1, window // 2)),
+    )
+
+
+def _google_row(one: _GoogleListed) -> ModelRow:
+    id = one.name.removeprefix("models/")
+    return ModelRow(
+        id=id,
+        name=one.display_name or id,
+        input=("text", "image"),
+        context_window=one.input_token_limit,
+        max_tokens=one.output_token_limit,
     )
 
 

@@ -5,7 +5,12 @@ from typing import Annotated, Literal, get_args
 from msgspec import Meta, Struct, field
 
 from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
-from tau.config.discovery_settings import ContextFilesSettings, SkillsSettings, StreamRuleSettings
+from tau.config.discovery_settings import (
+    ContextFilesSettings,
+    HooksSettings,
+    SkillsSettings,
+    StreamRuleSettings,
+)
 from tau.config.interface_settings import (
     DisplaySettings,
     InteractionSettings,
@@ -462,6 +467,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     context_files: ContextFilesSettings = ContextFilesSettings()
     ttsr: StreamRuleSettings = StreamRuleSettings()
     skills: SkillsSettings = SkillsSettings()
+    hooks: HooksSettings = HooksSettings()
     disabled_providers: Annotated[
         list[str],
         Meta(description="Providers whose files are not used, such as cursor; see tau extensions list"),

@@ -36,25 +36,16 @@ def resolve(
     path: str,
     lines: NumberedLines,
     resolver: BlockResolver | None,
-    *,
-    skip_failing: bool = False,
 ) -> ResolvedHunks:
-    """Resolve hunks against this text. Raises ApplyError, or skips failing hunks with `skip_failing`."""
+    """Resolve hunks against this text. Raises ApplyError."""
     changes: list[LineChange] = []
     blocks: list[ResolvedBlock] = []
     for hunk in hunks:
-        try:
-            change, block = _resolve(hunk, path, lines, resolver)
-        except ApplyError:
-            if skip_failing:
-                continue
-            raise
+        change, block = _resolve(hunk, path, lines, resolver)
         changes.append(change)
         if block is not None:
             blocks.append(block)
     ordered = sort_changes(changes)
-    if skip_failing:
-        ordered = _drop_overlapping(ordered)
     refuse_overlaps(ordered)
     return ResolvedHunks(tuple(ordered), tuple(blocks))
 
@@ -193,17 +184,6 @@ def _find_overlap(changes: Sequence[LineChange]) -> tuple[LineChange, LineChange
             earlier, later = sorted((change, ranges[place]), key=lambda change: change.line)
             return later, earlier, change.anchor
     return None
-
-
-def _drop_overlapping(changes: Iterable[LineChange]) -> list[LineChange]:
-    """Keep the sorted changes that do not overlap an earlier one."""
-    result: list[LineChange] = []
-    last = 0
-    for change in changes:
-        if change.first > last:
-            result.append(change)
-            last = max(last, change.last)
-    return result
 
 
 def _replacement(lines: NumberedLines, change: LineChange, old: str) -> str:

@@ -57,12 +57,8 @@ class _Places(Struct, frozen=True):
 
 def _places(lines: NumberedLines, numbers: Sequence[int], snapshot: Snapshot | None) -> _Places:
     """Find the lines of a shown text in the current one; without that text, nothing is certain."""
-    if snapshot is None or snapshot.text is None:
-        shown = {} if snapshot is None else snapshot.lines
-        gone = [
-            f"Line {number} was shown as `{clip(shown[number])}`" for number in numbers if number in shown
-        ]
-        return _Places(numbers, frozenset(), gone)
+    if snapshot is None:
+        return _Places(numbers, frozenset(), ())
     old = split_lines(snapshot.text)
     pairs = pair_lines(snapshot.text, lines.text) or [UNPAIRED] * len(old)
     near: list[int] = []

@@ -363,24 +363,6 @@ def parse(text: str) -> Patch:
     return parser.patch()
 
 
-def parse_unfinished(text: str) -> Patch:
-    """Parse an incomplete patch, up to the first error or ambiguity."""
-    head, _, last = text.rpartition("\n")
-    # The number in `replace 1` may still grow; only a body row can be used before its line is complete.
-    text = text if last.startswith("+") else head
-    parser = _Parser()
-    try:
-        for token in tokenize(text):
-            if token.kind == "abort":
-                break
-            parser.feed(token)
-    except ParseError:
-        parser.operation = None
-    parser.drop_unfinished()
-    parser.close_section()
-    return parser.patch()
-
-
 def _refusal(token: Token) -> str:
     """Why a line of another format, or an incomplete header, is not valid in a patch."""
     text = _short(token.text)

@@ -11,7 +11,7 @@ from tau.hashline.lines import NumberedLines, separator_of
 from tau.hashline.mismatch import MAX_ROWS, mismatch
 from tau.hashline.preview import PatchDiff, preview, unified
 from tau.hashline.records import BlockResolver, Hunk, LineChange, LineShift, Patch, ResolvedBlock, Section
-from tau.hashline.recovery import carry, check_seen, same_lines
+from tau.hashline.recovery import carry, same_lines
 from tau.hashline.snapshots import SnapshotOrigin, SnapshotStore
 
 Reader = Callable[[str], str | None]
@@ -107,8 +107,6 @@ def place(
     lines: NumberedLines,
     store: SnapshotStore,
     resolver: BlockResolver | None,
-    *,
-    skip_failing: bool = False,
 ) -> PlacedHunks:
     """Resolve each section against the text of its tag and move the changes to the current text."""
     by_tag: dict[str, list[Hunk]] = {}
@@ -119,7 +117,7 @@ def place(
     warnings: list[str] = []
     path = sections[0].path
     for tag, hunks in by_tag.items():
-        resolved, warning = _resolve(key, path, tag, hunks, lines, store, resolver, skip_failing)
+        resolved, warning = _resolve(key, path, tag, hunks, lines, store, resolver)
         changes += resolved.changes
         # Line numbers of another version would be misleading.
         blocks += () if warning else resolved.blocks
@@ -159,26 +157,19 @@ def _resolve(
     lines: NumberedLines,
     store: SnapshotStore,
     resolver: BlockResolver | None,
-    skip_failing: bool,
 ) -> tuple[ResolvedHunks, str]:
     blocks = None if resolver is None else lambda _, text, line: resolver(key, text, line)
     snapshot = store.find(key, tag)
     reason = ""
     if snapshot is None and store.fits(key, tag, lines.text):
-        return resolve(hunks, path, lines, blocks, skip_failing=skip_failing), ""
-    if snapshot is not None and snapshot.text is None:
-        reason = check_seen(hunks, snapshot, lines)
-        if not reason:
-            return resolve(hunks, path, lines, blocks, skip_failing=skip_failing), ""
-    elif snapshot is not None and snapshot.text is not None:
+        return resolve(hunks, path, lines, blocks), ""
+    if snapshot is not None:
         if same_lines(snapshot.text, lines.text):
-            return resolve(hunks, path, lines, blocks, skip_failing=skip_failing), ""
-        resolved = resolve(hunks, path, NumberedLines(snapshot.text), blocks, skip_failing=skip_failing)
+            return resolve(hunks, path, lines, blocks), ""
+        resolved = resolve(hunks, path, NumberedLines(snapshot.text), blocks)
         carried = carry(resolved.changes, snapshot, lines.text, store, path)
         if carried is not None:
             return ResolvedHunks(carried.changes), carried.warning
-    if skip_failing:
-        return ResolvedHunks(()), ""
     recognized = snapshot is not None or store.was_issued(key, tag)
     if recognized and snapshot is None:
         reason = "What it looked like then is no longer remembered."

@@ -154,9 +154,7 @@ def _preview_rows(lines: NumberedLines, group: _Group) -> Iterator[str]:
 def _unified_rows(lines: NumberedLines, group: _Group, limit: int) -> list[str]:
     old_count = group.last - group.first + 1
     new_count = old_count + sum(change.growth for change in group.changes)
-    rows = [
-        f"@@ -{_range(group.first, old_count)} +{_range(group.first + group.shift, new_count)} @@",
-    ]
+    rows = [f"@@ -{_range(group.first, old_count)} +{_range(group.first + group.shift, new_count)} @@"]
     position = group.first
     for change in group.changes:
         rows += _old_rows(lines, " ", position, change.first - 1)

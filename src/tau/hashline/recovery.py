@@ -5,14 +5,14 @@ exist, adjacent, in exactly one place.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.hashline.lines import NumberedLines, split_lines
-from tau.hashline.records import Hunk, LineChange, LineShift
+from tau.hashline.records import LineChange, LineShift
 from tau.hashline.snapshots import Snapshot, SnapshotStore, trim_lines
 
 EXTERNAL_WARNING = (
@@ -147,7 +147,6 @@ def carry(
     changes: Sequence[LineChange], snapshot: Snapshot, current: str, store: SnapshotStore, path: str
 ) -> CarriedChanges | None:
     """The changes for the current text; None if the place of one is ambiguous."""
-    assert snapshot.text is not None
     tag = snapshot.tag
     now = store.with_text(snapshot.path, current)
     if now is not None and (steps := _chain(snapshot, now.tag, store)):
@@ -156,7 +155,7 @@ def carry(
             return CarriedChanges(moved, SESSION_CHAIN_WARNING.format(path=path, tag=tag))
     merged = None
     last_own = _newest_own(snapshot, store) if now is None or not now.own else None
-    if last_own is not None and last_own.text is not None:
+    if last_own is not None:
         # Our own edits are known exactly; only later changes have to be found by comparing.
         moved = _move_through(changes, _chain(snapshot, last_own.tag, store))
         merged = None if moved is None else _merge(moved, last_own.text, current)
@@ -166,22 +165,6 @@ def carry(
         return None
     warning = SESSION_REPLAY_WARNING if now is not None and now.own else EXTERNAL_WARNING
     return CarriedChanges(merged, warning.format(path=path, tag=tag))
-
-
-def check_seen(hunks: Iterable[Hunk], snapshot: Snapshot, lines: NumberedLines) -> str:
-    """Why the hunks do not fit a version of which only some lines were shown; "" if they do.
-
-    Every line of a range must have been shown, and the first line of a block.
-    """
-    for hunk in hunks:
-        last = hunk.last if hunk.kind in ("replace", "delete") else hunk.first
-        for number in range(max(hunk.first, 1), last + 1):
-            seen = snapshot.lines.get(number)
-            if seen is None:
-                return f"Line {number} was not among the lines shown under #{snapshot.tag}."
-            if not lines.has(number) or lines.row(number).rstrip(" \t\r") != seen.rstrip(" \t\r\n"):
-                return f"Line {number} is not what was shown under #{snapshot.tag}."
-    return ""
 
 
 def _chain(old: Snapshot, new_tag: str, store: SnapshotStore) -> list[tuple[LineShift, ...]]:

@@ -6,7 +6,7 @@ A tag is four hexadecimal digits that identify a text, ignoring trailing white s
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import count
 
 from msgspec import Struct
@@ -40,8 +40,7 @@ class SnapshotOrigin(Struct, frozen=True):
 class IssuedTag(Struct, frozen=True):
     """What identifies a shown text after the text itself is gone.
 
-    `checksum` and `chars` are those of the exact text, `trimmed` is the checksum that tags go by; for single
-    lines, `chars` is negative.
+    `checksum` and `chars` are those of the exact text, `trimmed` is the checksum that tags go by.
     """
 
     path: str
@@ -53,15 +52,11 @@ class IssuedTag(Struct, frozen=True):
 
 
 class Snapshot(Struct, frozen=True):
-    """One version of a file as it was shown.
-
-    `text` is None if only some lines were shown; those are in `lines`. `own`: this session wrote it.
-    """
+    """One version of a file as it was shown. `own`: this session wrote it."""
 
     path: str
     tag: str
-    text: str | None
-    lines: Mapping[int, str]
+    text: str
     own: bool
     size_bytes: int
 
@@ -107,26 +102,9 @@ class SnapshotStore:
         else:
             sums = sums or checksums(text)
             tag = self._issue_tag(path, sums.trimmed, sums.exact, len(text))
-            self._store(Snapshot(path, tag, text, {}, own or origin is not None, size))
+            self._store(Snapshot(path, tag, text, own or origin is not None, size))
         if origin is not None and (issued := self._issued.get((path, tag))) is not None:
             self._issued[path, tag] = replace(issued, origin=origin)
-        return tag
-
-    def record_sparse(self, path: str, lines: Mapping[int, str]) -> str | None:
-        """Store single shown lines, by number, and return a tag for just these."""
-        seen = dict(sorted(lines.items()))
-        size = sum(sys.getsizeof(row) + 64 for row in seen.values())
-        if size > self._max_bytes:
-            return None
-        body = "\n".join(f"{number}:{row}" for number, row in seen.items())
-        crc = checksum(body)
-        for version in self._versions.get(path, {}).values():
-            if version.text is None and version.lines == seen:
-                self._store(version)
-                return version.tag
-        # A negative length keeps the checksums of sparse and whole versions apart.
-        tag = self._issue_tag(path, crc, crc, -len(body) - 1)
-        self._store(Snapshot(path, tag, None, seen, False, size))
         return tag
 
     def find(self, path: str, tag: str) -> Snapshot | None:
@@ -142,12 +120,12 @@ class SnapshotStore:
         """Whether this is the text of a tag whose own text is gone, or that another process issued."""
         issued = self._issued.get((path, tag))
         crc = checksums(text).trimmed
-        return tag_from(crc) == tag if issued is None else issued.chars >= 0 and issued.trimmed == crc
+        return tag_from(crc) == tag if issued is None else issued.trimmed == crc
 
     def is_unseen(self, path: str, text: str) -> bool:
         """Whether tags were issued for other texts of this path, but none for this one."""
-        known = {(tag.trimmed, tag.chars >= 0) for tag in self._issued.values() if tag.path == path}
-        return any(whole for _, whole in known) and (checksums(text).trimmed, True) not in known
+        known = {tag.trimmed for tag in self._issued.values() if tag.path == path}
+        return bool(known) and checksums(text).trimmed not in known
 
     def origin(self, path: str, tag: str) -> SnapshotOrigin | None:
         """The edit of this session that led to the text of a tag."""
@@ -165,9 +143,8 @@ class SnapshotStore:
         return taken
 
     def latest(self, path: str) -> Snapshot | None:
-        """The newest version with its whole text."""
-        versions = reversed(self._versions.get(path, {}).values())
-        return next((version for version in versions if version.text is not None), None)
+        """The newest version."""
+        return next(reversed(self._versions.get(path, {}).values()), None)
 
     def with_text(self, path: str, text: str) -> Snapshot | None:
         """The newest version with exactly this text."""

@@ -104,6 +104,10 @@ _TABLE = {
                 ANY_TIME,
             ),
         ),
+        (
+            *("hooks", "[enable ID|disable ID]"),
+            *("Show command hooks and what they did", "hooks.hooks", ANY_TIME),
+        ),
         ("trust", "[remove]", "Review and trust what this repository could run", "trust.trust", ANY_TIME),
     ),
     "Model and display": (

@@ -64,7 +64,7 @@ class ConsoleCommands:
             and (extensions := self._open_session.extensions) is not None
             and any(command.name == name for command in extensions.commands())
         ):
-            await _guard(extensions.run_command(text), self._transcript)
+            await _guard(self._run_extension(text), self._transcript)
         elif name.isalpha() and not rest:
             hint = command_table.did_you_mean(command_table.suggest(name, command_table.VERY_NEAR))
             self._transcript.line(f'Unknown command "{text}".{hint}\n{self._help_text}')
@@ -74,6 +74,10 @@ class ConsoleCommands:
         else:
             return False
         return True
+
+    async def _run_extension(self, text: str) -> None:
+        if self._open_session.extensions is not None:
+            await self._open_session.extensions.run_command(text)
 
     async def _help(self, rest: str) -> None:
         self._transcript.line(self._help_text)

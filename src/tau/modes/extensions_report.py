@@ -10,11 +10,11 @@ from tau.base.text import clean_line
 from tau.coding.session.compaction.estimate import text_tokens
 from tau.coding.skills.listing import list_skills
 from tau.coding.supplies import Supplies
-from tau.config.context_files import find_context_files
 from tau.config.discovery.capabilities import KINDS, Item, State
 from tau.config.discovery.providers import PROVIDERS, Kind
+from tau.config.instruction_files import find_context_files
+from tau.config.list_settings import add_to_list, remove_from_list
 from tau.config.paths import Paths
-from tau.config.rule_settings import add_to_list, remove_from_list
 
 MARKS: dict[State, str] = {
     "active": "",

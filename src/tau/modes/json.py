@@ -155,7 +155,7 @@ class _Conversation:
                     break
                 if line.strip():
                     self._take(_decoder.decode(line))
-            except (TauError, msgspec.DecodeError) as error:
+            except (TauError, msgspec.DecodeError, RecursionError) as error:
                 self._writer.line(encode_masked(ErrorLine(_explained(error))) + b"\n")
         self._ended = True
         self._changed.set()

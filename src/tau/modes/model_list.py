@@ -22,7 +22,7 @@ from tau.config.paths import Paths
 from tau.config.settings import LocalSettings, Settings
 
 discovery = late("tau.ai.local.discovery")
-local_servers = late("tau.coding.local_servers")
+confirmed_servers = late("tau.coding.confirmed_servers")
 
 
 class ModelList(NamedTuple):
@@ -77,11 +77,11 @@ async def served_models(
         servers = await discovery.discover(http, environ, num_ctx=local.num_ctx, images=local.images)
     finally:
         await http.close()
-    servers = [server for server in servers if not local_servers.is_strangers(server)]
+    servers = [server for server in servers if not confirmed_servers.is_strangers(server)]
     models: list[Model] = []
     for server in servers:  # choosing one of these is naming its server
-        is_named = local_servers.may_use_named(server)
-        models += local_servers.confirmed(server.models) if is_named else server.models
+        is_named = confirmed_servers.may_use_named(server)
+        models += confirmed_servers.confirmed(server.models) if is_named else server.models
     return models, {server.provider: f"{server.name} (this machine)" for server in servers}
 
 

@@ -59,7 +59,7 @@ def info_rows(session: Session) -> list[tuple[str, str]]:
     )
     rows = [
         ("Name", log.name or "none; set one with /name"),
-        ("Id", log.header.id),
+        ("ID", log.header.id),
         ("File", _file(log.path)),
         ("Folder", str(session.cwd)),
         *(("Added folder", str(folder)) for folder in (session.folders.added if session.folders else ())),

@@ -62,7 +62,8 @@ async def _ask(ui: Ui, cwd: Path, paths: Paths, status: "TrustStatus") -> str | 
 def question(status: "TrustStatus") -> str:
     root = clean_line(str(status.root))
     if not status.items:
-        return f"Trust {root}?\nNothing in it could run; its instructions for agents are no longer marked."
+        marked = "If you trust it, its instructions are no longer marked as untrusted."
+        return f"Trust {root}?\nNothing in it could run. {marked}"
     verb = "has changed what it could run" if status.known else "could run programs on this machine"
     rows = [f"Trust this repository? {root} {verb}:", *_rows(status)]
     return "\n".join([*rows, "Until you trust it, none of this runs."])

@@ -5,19 +5,17 @@ import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from tau.agent.effects import Effects
 from tau.agent.event_bus import EventBus
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks, Refusal, ToolQuestion
-from tau.agent.loop_owner import StreamFunction
+from tau.agent.loop_owner import Complete, StreamFunction
 from tau.agent.output import ToolOutput
-from tau.agent.queue import Queue
 from tau.agent.tool import Tool
 from tau.ai.assembler import complete
 from tau.ai.model import Model, ThinkingLevel, thinking_level
@@ -44,32 +42,29 @@ from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
-from tau.config.discovery.providers import CODE, Root, find_roots, has_any, has_entry_points
+from tau.config.discovery.providers import CODE, Kind, Root, find_roots, has_any, has_entry_points
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
-from tau.sdk.environment import ToolEnvironment, make_environment
+from tau.sdk.environment import LateFence, LateNestedContext, ToolEnvironment, make_environment
 from tau.sdk.models import SessionModels, open_models
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, track_last_session
 
 if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
-    from tau.coding.jobs.session_jobs import SessionJobs
-    from tau.coding.nested_context import NestedContext
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
-    from tau.coding.untrusted_text import Fence
     from tau.ext.extensions.host import ExtensionHost
+    from tau.sdk.command_hooks import LateHooks
 
 effects_approval = late("tau.agent.approved_effects")
 extension_setup = late("tau.ext.extensions.setup")
 faux = late("tau.ai.faux")
-nested = late("tau.coding.nested_context")
-fences = late("tau.coding.untrusted_text")
-obfuscation = late("tau.coding.obfuscation")
+late_hooks = late("tau.sdk.command_hooks")
+secret_placeholders = late("tau.coding.secret_placeholders")
 project_rules = late("tau.config.project_rules")
-rule_settings = late("tau.config.rule_settings")
+list_settings = late("tau.config.list_settings")
 rule_catalog = late("tau.coding.rules.catalog")
 rule_urls = late("tau.coding.rules.urls")
 secrets = late("tau.base.secrets")
@@ -78,6 +73,8 @@ skill_urls = late("tau.coding.skills.urls")
 supplying = late("tau.coding.supplies")
 trust = late("tau.config.trust")
 
+HOOK_KINDS: tuple[Kind, ...] = ("hooks", "settings")
+"""Where command hooks can be."""
 _PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
 
 
@@ -86,7 +83,7 @@ async def compose(
 ) -> Session:
     settings = (loaded := _load_settings(options, paths)).settings
     conversation = await _open_conversation(options, paths, settings, services)
-    runner, outside, sandbox = await _open_runners(options, settings, paths, services)
+    runner, outside, sandbox = await open_runners(options, settings, paths, services)
     trusted, is_distrusted, problems = await _trust(options, paths)
     roots = find_roots(cwd := options.cwd, paths)
     supplies = cache(lambda: supplying.Supplies(cwd, paths, settings, trusted=trusted, roots=roots))
@@ -97,16 +94,20 @@ async def compose(
     folders = WorkspaceFolders(cwd, options.add_dirs)
     resources = await open_resources(cwd, runner, paths, settings, environ, services, outside, sandbox)
     ask = partial(complete, stream := _stream(options, settings, models, host))
-    parts = _tool_parts(options, settings, environ, models.resolved.model, environment, resources, sandbox)
-    parts = replace(parts, complete=record_costs(ask, conversation))
+    tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
-    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, host=host)
-    fence = _LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
     _register_supplies(environment, supplies)
+    asked = None
+    if has_any(roots, HOOK_KINDS):
+        known = (options, paths, settings, environ, environment, outside, permissions, supplies)
+        asked = _command_hooks(*known, trusted=trusted, services=services)
+    own = None if host is None else host.hooks
+    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked, own)
+    fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems, host)
-    nested_context = _LateNested(supplies, folders, conversation, environment.queue, settings)
+    nested_context = LateNestedContext(supplies, folders, conversation, environment.queue, settings)
     session = Session(
         SessionParts(
             log=conversation,
@@ -114,10 +115,11 @@ async def compose(
             system=_system_prompt(options, folders, files),
             title_prompt="" if files is None else files.title,
             supplies=supplies,
-            tools=_add_custom_tools(create_tools(options.tools, parts), options.add_tools),
+            tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=HookChain((hooks, fence, nested_context, *(() if rules is None else (rules,)))),
+            hooks=HookChain((*_some(asked), hooks, fence, nested_context, *_some(rules))),
+            command_hooks=asked,
             rules=rules,
             plan=environment.plan,
             permissions=permissions,
@@ -139,6 +141,29 @@ async def compose(
     if host is not None:
         host.bind(session, environment.world, ask, models.find)
     return _connect(session, environment, models, paths)
+
+
+def _tools(
+    options: SessionOptions,
+    settings: Settings,
+    environ: Mapping[str, str],
+    models: SessionModels,
+    environment: ToolEnvironment,
+    resources: SessionResources,
+    sandbox: LateSandbox | None,
+    ask: Complete,
+    conversation: SessionLog,
+) -> list[Tool[Any]]:
+    parts = ToolParts(
+        with_edit_mode(settings, environ, models.resolved.model),
+        record_costs(ask, conversation),
+        resources=resources if options.wrap_runner is None or sandbox else replace(resources, shell=None),
+        previews=environment.pending_changes,
+        can_ask=options.ui is not None,
+        code=_code_detector(options),
+        urls=environment.world.urls,
+    )
+    return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
 
 
 def _connect(session: Session, environment: ToolEnvironment, models: SessionModels, paths: Paths) -> Session:
@@ -200,7 +225,7 @@ async def call_alone(
     settings = with_edit_mode(load_settings(paths, cwd).settings, environ)
     if approved:
         settings = replace(settings, tools=replace(settings.tools, approval_mode="yolo"))
-    runner, _, sandbox = await _open_runners(options, settings, paths, services)
+    runner, _, sandbox = await open_runners(options, settings, paths, services)
     conversation = SessionLog.new(None, cwd)
     environment = make_environment(conversation, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
     await environment.open(services)
@@ -231,7 +256,7 @@ def _stream(
     if host is not None:
         stream = host.wrap_stream(stream)
     if settings.secrets.obfuscate:
-        stream = obfuscation.obfuscated(stream, secrets.known_secrets())
+        stream = secret_placeholders.obfuscated(stream, secrets.known_secrets())
     return stream
 
 
@@ -242,7 +267,7 @@ def _notices(problems: Sequence[str], resolved: ResolvedModel) -> list[Notice]:
     ]
 
 
-async def _open_runners(
+async def open_runners(
     options: SessionOptions, settings: Settings, paths: Paths, services: AsyncExitStack
 ) -> tuple[Runner, LocalRunner, LateSandbox | None]:
     """The runner for what a model or a repository wrote, the one for tau's own programs, and the sandbox."""
@@ -286,75 +311,6 @@ def _thinking_level(
     return options.thinking or resolved.thinking or logged or settings.default_thinking_level
 
 
-class _LateFence(Hooks):
-    """Fences results whose text is from outside; loaded with the first call."""
-
-    def __init__(
-        self,
-        folders: WorkspaceFolders,
-        sandbox: LateSandbox | None,
-        jobs: "SessionJobs",
-        *,
-        is_distrusted: bool,
-    ) -> None:
-        self._folders = folders
-        self._sandbox = sandbox
-        self._is_distrusted = is_distrusted
-        jobs.find_origin = lambda: self._fence.find_job_origin()
-
-    async def before_tool(self, question: ToolQuestion) -> None:
-        await self._fence.before_tool(question)
-
-    async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
-        return await self._fence.after_tool(call, output)
-
-    @cached_property
-    def _fence(self) -> "Fence":
-        sandbox = self._sandbox
-        if sandbox is None:
-            return fences.Fence(lambda: self._folders.all, is_distrusted=self._is_distrusted)
-        return fences.Fence(
-            lambda: (*self._folders.all, *((sandbox.temporary_folder(),) if sandbox.is_started else ())),
-            is_distrusted=self._is_distrusted,
-            mark=lambda: sandbox.commands.mark() if sandbox.is_started else 0,
-            hosts=lambda mark: sandbox.commands.reached_hosts(mark) if sandbox.is_started else (),
-        )
-
-
-class _LateNested(Hooks):
-    """Sends the instructions of folders that a tool touches; loaded with the first call that touches one."""
-
-    def __init__(
-        self,
-        supplies: "Callable[[], Supplies]",
-        folders: WorkspaceFolders,
-        conversation: SessionLog,
-        queue: Queue,
-        settings: Settings,
-    ) -> None:
-        self._make: Callable[[], NestedContext] = lambda: nested.NestedContext(
-            supplies(), lambda: folders.all, conversation.messages, queue
-        )
-        self._folders = folders
-        self._enabled = settings.context_files.enabled
-
-    async def before_tool(self, question: ToolQuestion) -> None:
-        if self._enabled and self._is_inner(question.effects):
-            await self._hook.before_tool(question)
-
-    async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
-        return await self._hook.after_tool(call, output) if "_hook" in self.__dict__ else output
-
-    @cached_property
-    def _hook(self) -> "NestedContext":
-        return self._make()
-
-    def _is_inner(self, effects: Effects) -> bool:
-        """Whether a call touches anything but the files of the working folder itself."""
-        cwd = self._folders.all[0]
-        return any(path != cwd and path.parent != cwd for path in (*effects.reads, *effects.writes))
-
-
 async def _trust(options: SessionOptions, paths: Paths) -> tuple[bool, bool, list[str]]:
     """Whether what the repository supplies may run, whether it may not though there is something, notices."""
     has_any = trust_locations.has_any(list(project_folders(options.cwd)))
@@ -376,25 +332,6 @@ def _load_settings(options: SessionOptions, paths: Paths) -> LoadedSettings:
         loosened = project_rules.check_rules(options.cwd, paths, loaded, remember=is_seen)
         return replace(loaded, warnings=[*loosened, *loaded.warnings])
     return loaded
-
-
-def _tool_parts(
-    options: SessionOptions,
-    settings: Settings,
-    environ: Mapping[str, str],
-    model: Model,
-    environment: ToolEnvironment,
-    resources: SessionResources,
-    sandbox: LateSandbox | None,
-) -> ToolParts:
-    return ToolParts(
-        with_edit_mode(settings, environ, model),
-        resources=resources if options.wrap_runner is None or sandbox else replace(resources, shell=None),
-        previews=environment.pending_changes,
-        can_ask=options.ui is not None,
-        code=_code_detector(options),
-        urls=environment.world.urls,
-    )
 
 
 def _register_supplies(environment: ToolEnvironment, supplies: "Callable[[], Supplies]") -> None:
@@ -433,6 +370,40 @@ async def _prompt_files(
     if not has_any(roots) and not settings.skills.custom_directories and host is None:
         return None
     return await asyncio.to_thread(lambda: supplies().read_prompts(model, problems.append))
+
+
+def _command_hooks(
+    options: SessionOptions,
+    paths: Paths,
+    settings: Settings,
+    environ: Mapping[str, str],
+    environment: ToolEnvironment,
+    outside: Runner,
+    permissions: SessionPermissions,
+    supplies: "Callable[[], Supplies]",
+    *,
+    trusted: bool,
+    services: AsyncExitStack,
+) -> "LateHooks":
+    parts = late_hooks.HookParts(
+        cwd=options.cwd,
+        paths=paths,
+        settings=settings.hooks,
+        environ=environ,
+        supplies=supplies,
+        environment=environment,
+        runner=environment.world.run,
+        outside=outside,
+        log=permissions.log,
+        mode=lambda: permissions.mode,
+        ui=options.ui,
+        trusted=trusted,
+    )
+    return late_hooks.LateHooks(parts, services)
+
+
+def _some(hooks: Hooks | None) -> tuple[Hooks, ...]:
+    return () if hooks is None else (hooks,)
 
 
 def _system_prompt(
@@ -477,10 +448,10 @@ class _StoredRules(RuleStore):
         self._paths = paths
 
     def add(self, action: "RuleAction", patterns: Sequence[str]) -> None:
-        rule_settings.add_rules(self._paths, action, patterns)
+        list_settings.add_rules(self._paths, action, patterns)
 
     def remove(self, action: "RuleAction", pattern: str) -> bool:
-        return rule_settings.remove_rule(self._paths, action, pattern)
+        return list_settings.remove_rule(self._paths, action, pattern)
 
 
 def _permissions(
@@ -540,9 +511,10 @@ def _hooks(
     folders: WorkspaceFolders,
     sandbox: LateSandbox | None,
     permissions: SessionPermissions,
+    asked_first: Hooks | None = None,
+    own: Hooks | None = None,
     *,
     records: bool = True,
-    host: "ExtensionHost | None" = None,
 ) -> Hooks:
     """Ask no approval for calls that another hook blocks, record no blocked calls, cap the output last."""
     temporary = temporary_folder(environ)
@@ -563,6 +535,7 @@ def _hooks(
         dialogs=options.dialogs,
         contained=lambda commands: sandbox is not None and sandbox.contains(commands),
         shares_temporary=lambda: sandbox is not None and sandbox.shares_temporary,
+        before=asked_first,
     )
 
     def use_folders(_: Sequence[Path]) -> None:
@@ -580,5 +553,4 @@ def _hooks(
         folders.on_change(sandbox.change_roots)
         contain.append(SandboxHook(sandbox))
     record = (environment.recorder,) if records else ()
-    own = () if host is None else (host.hooks,)
-    return HookChain((*options.hooks, *own, *contain, approval, *record, cap))
+    return HookChain((*options.hooks, *_some(own), *contain, approval, *record, cap))

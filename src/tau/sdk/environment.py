@@ -2,28 +2,35 @@
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from tau.agent.effects import Effects
 from tau.agent.event_bus import EventBus
 from tau.agent.events import AgentEvent, JobChanged, Notice, TurnEnd
+from tau.agent.hooks import Hooks, ToolQuestion
+from tau.agent.output import ToolOutput
 from tau.agent.ports import FileSystem
 from tau.agent.queue import Queue
 from tau.agent.ui import Ui
+from tau.ai.wire import ToolCall
 from tau.base.late import late
 from tau.base.run import Runner
 from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
 from tau.coding.context import CodingWorld, ModelRoles
 from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.files.seen_files import SeenFiles
+from tau.coding.files.workspace_folders import WorkspaceFolders
 from tau.coding.internal_urls.router import SchemeRouter
 from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.output import command_limits
 from tau.coding.pending_changes import PendingChanges
 from tau.coding.plan.mode import PlanMode
 from tau.coding.ports import CodingDialogs, Job
+from tau.coding.sandbox import LateSandbox
 from tau.coding.session.activities import Activities
 from tau.coding.session.checkpoints import SessionCheckpoints
 from tau.coding.session.storage.log import SessionLog
@@ -31,7 +38,14 @@ from tau.coding.session.todos import Later, TodoRules, Todos, call_later
 from tau.coding.undo.recorder import Recorder
 from tau.config.settings import Settings
 
-store = late("tau.coding.conflicts.store")
+if TYPE_CHECKING:
+    from tau.coding.nested_instructions import NestedInstructions
+    from tau.coding.supplies import Supplies
+    from tau.coding.untrusted_text import Fence
+
+fences = late("tau.coding.untrusted_text")
+nested = late("tau.coding.nested_instructions")
+merge_conflicts = late("tau.coding.conflicts.merge_conflicts")
 delivery = late("tau.coding.jobs.delivery")
 schemes = late("tau.coding.internal_urls.schemes")
 shown_tags = late("tau.coding.session.shown_tags")
@@ -99,7 +113,7 @@ def make_environment(
     )
     events.watch(recorder.on_event)
     jobs = _jobs(queue, settings, artifacts, events)
-    conflicts = cache(lambda: store.ConflictStore())
+    conflicts = cache(lambda: merge_conflicts.ConflictStore())
     world = CodingWorld(
         cwd=cwd,
         fs=(fs := recorder.fs(disk or LocalFileSystem())),
@@ -175,12 +189,12 @@ def _seen_files(log: SessionLog, events: EventBus) -> SeenFiles:
 
 
 def _urls(
-    artifacts: FolderArtifacts, fs: FileSystem, conflicts: "Callable[[], store.ConflictStore]"
+    artifacts: FolderArtifacts, fs: FileSystem, conflicts: "Callable[[], merge_conflicts.ConflictStore]"
 ) -> SchemeRouter:
     """Session files are read and written without approval; conflicts are in the user's files."""
     router = SchemeRouter()
     router.register_late("artifact", lambda: schemes.ArtifactUrls(fs))
-    router.register_late("conflict", lambda: store.ConflictUrls(conflicts()))
+    router.register_late("conflict", lambda: merge_conflicts.ConflictUrls(conflicts()))
     router.register_late("local", lambda: schemes.LocalUrls(artifacts, fs))
     router.register_late("tau", lambda: schemes.DocsUrls())
     return router
@@ -211,3 +225,72 @@ def _history_folder(log: SessionLog, artifacts: FolderArtifacts) -> Path:
     scratch = artifacts.scratch(make=True)
     assert scratch is not None
     return scratch.with_name("history")
+
+
+class LateFence(Hooks):
+    """Fences results whose text is from outside; loaded with the first call."""
+
+    def __init__(
+        self,
+        folders: WorkspaceFolders,
+        sandbox: LateSandbox | None,
+        jobs: SessionJobs,
+        *,
+        is_distrusted: bool,
+    ) -> None:
+        self._folders = folders
+        self._sandbox = sandbox
+        self._is_distrusted = is_distrusted
+        jobs.find_origin = lambda: self._fence.find_job_origin()
+
+    async def before_tool(self, question: ToolQuestion) -> None:
+        await self._fence.before_tool(question)
+
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
+        return await self._fence.after_tool(call, output)
+
+    @cached_property
+    def _fence(self) -> "Fence":
+        sandbox = self._sandbox
+        if sandbox is None:
+            return fences.Fence(lambda: self._folders.all, is_distrusted=self._is_distrusted)
+        return fences.Fence(
+            lambda: (*self._folders.all, *((sandbox.temporary_folder(),) if sandbox.is_started else ())),
+            is_distrusted=self._is_distrusted,
+            mark=lambda: sandbox.commands.mark() if sandbox.is_started else 0,
+            hosts=lambda mark: sandbox.commands.reached_hosts(mark) if sandbox.is_started else (),
+        )
+
+
+class LateNestedContext(Hooks):
+    """Sends the instructions of folders that a tool touches; loaded with the first call that touches one."""
+
+    def __init__(
+        self,
+        supplies: "Callable[[], Supplies]",
+        folders: WorkspaceFolders,
+        conversation: SessionLog,
+        queue: Queue,
+        settings: Settings,
+    ) -> None:
+        self._make: Callable[[], NestedInstructions] = lambda: nested.NestedInstructions(
+            supplies(), lambda: folders.all, conversation.messages, queue
+        )
+        self._folders = folders
+        self._enabled = settings.context_files.enabled
+
+    async def before_tool(self, question: ToolQuestion) -> None:
+        if self._enabled and self._is_inner(question.effects):
+            await self._hook.before_tool(question)
+
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
+        return await self._hook.after_tool(call, output) if "_hook" in self.__dict__ else output
+
+    @cached_property
+    def _hook(self) -> "NestedInstructions":
+        return self._make()
+
+    def _is_inner(self, effects: Effects) -> bool:
+        """Whether a call touches anything but the files of the working folder itself."""
+        cwd = self._folders.all[0]
+        return any(path != cwd and path.parent != cwd for path in (*effects.reads, *effects.writes))

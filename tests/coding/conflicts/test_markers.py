@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.base.errors import ToolError
-from tau.coding.conflicts.store import (
+from tau.coding.conflicts.merge_conflicts import (
     ConflictStore,
     ConflictUrls,
     Resolutions,
@@ -280,7 +280,7 @@ def test_regions_tile_any_text(lines: list[str], ended: bool) -> None:
 
 
 def test_store_forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tau.coding.conflicts.store.MAX_RECORDED", 3)
+    monkeypatch.setattr("tau.coding.conflicts.merge_conflicts.MAX_RECORDED", 3)
     store = ConflictStore()
     for number in range(5):
         store.record(Path(f"/{number}"), find_regions(TWO))

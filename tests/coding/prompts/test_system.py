@@ -10,7 +10,7 @@ from tau.ai.faux import FAUX_MODEL
 from tau.coding.prompts.system import SystemPrompt, fill
 from tau.coding.session.runner import tools_for
 from tau.coding.tools.registry import create_tools
-from tau.config.context_files import ContextFile
+from tau.config.instruction_files import ContextFile
 
 DEMO = replace(FAUX_MODEL, demo=True)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tau.modes.interactive.composer.modes import PLACEHOLDER
+from tau.modes.interactive.composer.input_kinds import PLACEHOLDER
 from tau.tui.style import UNICODE
 from tests.e2e.program import FAKE, TAU, Program
 from tests.support.limits import HANG_S

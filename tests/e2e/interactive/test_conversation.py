@@ -55,7 +55,9 @@ def test_line_pasted_before_tau_reads_the_terminal_is_in_the_editor_unsent(
     user.term.type(text)
     user.see("fake-model")
     typed = text.rstrip("\r").replace("\r", "\n")
-    user.editor_is(f"sh {typed}" if typed.startswith("!") else typed)
+    shown = f"sh {typed}" if typed.startswith("!") else typed
+    # The last line end stays if tau was reading already.
+    user.until(lambda _: user.editor().rstrip("\n") == shown, f"{shown!r} in the editor")
     assert launcher.tau.server.requests == []
     assert not (launcher.tau.project / "ran").exists()
     if not typed.startswith("!"):

@@ -143,5 +143,5 @@ def test_new_file_that_the_editor_does_not_take_is_said_to_be_on_disk(
 def test_answer_outside_the_protocol_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("a\n")
-    with pytest.raises(ToolError, match="not one of the protocol"):
+    with pytest.raises(ToolError, match="does not follow the protocol"):
         asyncio.run(files(FakeClient(failure=ValueError("content: not a string"))).read(path))

@@ -13,7 +13,7 @@ import pytest
 from tau.ai import exchange_log
 from tau.ai.faux import Say
 from tau.base import log
-from tau.modes.interactive.debug import caches, menu
+from tau.modes.interactive.debug import cleanup, menu
 from tau.modes.interactive.debug.logs import records
 from tau.modes.interactive.debug.menu import open_menu, opener
 from tau.modes.interactive.debug.secrets import LEFT_OUT, without_keys
@@ -243,7 +243,7 @@ def test_links_are_not_followed_out_of_the_cache(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()
     (cache / "link").symlink_to(outside)
-    assert caches.remove_files(caches.find_files(tmp_path / "none", cache, None)) == 0
+    assert cleanup.remove_files(cleanup.find_files(tmp_path / "none", cache, None)) == 0
     assert (outside / "precious").exists()
     assert list(cache.iterdir()) == []
 

@@ -19,7 +19,7 @@ from tau.ai.wire import (
 )
 from tau.base.errors import ProviderError
 from tau.coding.model_resolver import BETTER_MODELS
-from tau.modes.interactive.current_session import SessionSwitch
+from tau.modes.interactive.current_session import FIRST, SessionSwitch
 from tests.modes.interactive.rig import Rig, rigged, run
 
 Script = list[list[FauxStep]]
@@ -495,7 +495,7 @@ def test_demo_model_notice_names_the_login_command(tmp_path: Path) -> None:
             rig.session.notices.append(
                 e.Notice("warning", f"It can chat, but it cannot code. {BETTER_MODELS}")
             )
-            rig.parts.transcript.attach(rig.session, fresh=True)
+            rig.parts.transcript.attach(rig.session, FIRST)
             shown = await rig.show("Add an API key with /login")
             assert "it cannot code" in shown and "ANTHROPIC_API_KEY" not in shown
 
@@ -511,7 +511,7 @@ def test_note_about_a_small_local_server_comes_once(tmp_path: Path) -> None:
             session.notices = [Notice("info", note), Notice("warning", "A setting is wrong.")]
             for _ in range(3):
                 transcript.detach()
-                transcript.attach(session, fresh=False)
+                transcript.attach(session, SessionSwitch("resume"))
             await rig.drawn()
             assert rig.tape().count("serves only 4,096") == 1
             assert rig.tape().count("A setting is wrong.") == 3

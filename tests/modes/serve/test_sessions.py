@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tau.ai.faux import Say, Use
 from tests.modes.serve.rig import Served, drive
 
@@ -107,6 +109,19 @@ def test_deleted_session_is_gone(tmp_path: Path) -> None:
         assert (await served.client.send("DELETE", f"/v1/sessions/{id}", None)).status == 204
         assert (await served.client.get(f"/v1/sessions/{id}")).status == 404
         assert (await served.client.get("/v1/sessions")).json == {"sessions": []}
+
+    drive(tmp_path, [[Say("ok")]], work)
+
+
+@pytest.mark.parametrize("cwd", ["missing", "a\0b", "x" * 5000])
+def test_session_in_no_folder_is_refused(cwd: str, tmp_path: Path) -> None:
+    async def work(served: Served) -> None:
+        refused = await served.client.post("/v1/sessions", {"cwd": cwd})
+        assert (refused.status, refused.code) == (400, "invalid_request")
+        assert "There is no folder" in refused.json["error"] and len(refused.json["error"]) < 600
+        id = await served.session()
+        await served.ask(id, "hi")
+        assert (await served.client.get(f"/v1/sessions/{id}/changes/text?path=%00&side=before")).status == 404
 
     drive(tmp_path, [[Say("ok")]], work)
 

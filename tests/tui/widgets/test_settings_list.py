@@ -209,7 +209,7 @@ def test_new_values_keep_the_selection() -> None:
     stage.list.set_settings([s._replace(value="light") if s.key == "theme" else s for s in SETTINGS])
     assert stage.list.selected is not None
     assert stage.list.selected.key == "theme"
-    stage.list.set_value("theme", "no such theme")
+    stage.list.set_settings([s._replace(value="no such theme") if s.key == "theme" else s for s in SETTINGS])
     assert stage.list.value("theme") == "dark"
     assert stage.reported == []
     assert Stage().list.select("nobody") is False

@@ -173,13 +173,8 @@ _DOCUMENT = msgspec.json.Decoder(_Document)
 
 _KNOWN = frozenset(
     {
-        "message_start",
-        "content_block_start",
-        "content_block_delta",
-        "content_block_stop",
-        "message_delta",
-        "message_stop",
-        "error",
+        *("message_start", "content_block_start", "content_block_delta", "content_block_stop"),
+        *("message_delta", "message_stop", "error"),
     }
 )
 _decode = known_decoder(_EVENT, _KNOWN, _Event("error"))

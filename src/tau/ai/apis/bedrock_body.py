@@ -145,10 +145,7 @@ def _content(message: w.Message) -> list[dict[str, Any]]:
         case w.UserMessage():
             return _blocks(message.content)
         case w.ToolResultMessage():
-            result: dict[str, Any] = {
-                "toolUseId": message.tool_call_id,
-                "content": _blocks(message.content),
-            }
+            result: dict[str, Any] = {"toolUseId": message.tool_call_id, "content": _blocks(message.content)}
             if message.is_error:
                 result["status"] = "error"
             return [{"toolResult": result}]

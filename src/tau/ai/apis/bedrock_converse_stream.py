@@ -151,11 +151,7 @@ _EVENT = msgspec.json.Decoder(_Event)
 _DOCUMENT = msgspec.json.Decoder(_Document)
 _KNOWN = frozenset(
     {
-        "messageStart",
-        "contentBlockStart",
-        "contentBlockDelta",
-        "contentBlockStop",
-        "messageStop",
+        *("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop"),
         "metadata",
     }
 )
@@ -296,8 +292,5 @@ def _decode_base64(text: str) -> bytes:
 
 def _tokens(usage: _Usage) -> d.Tokens:
     return d.Tokens(
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.cache_read_input_tokens,
-        usage.cache_write_input_tokens,
+        usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens, usage.cache_write_input_tokens
     )

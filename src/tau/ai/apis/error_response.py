@@ -130,12 +130,7 @@ class ErrorBody(Struct, frozen=True):
 
 
 async def error_from_response(
-    response: Response,
-    *,
-    provider: str,
-    key: str | None,
-    answer_tokens: int = 0,
-    utc_offset_h: float = 0,
+    response: Response, *, provider: str, key: str | None, answer_tokens: int = 0, utc_offset_h: float = 0
 ) -> ProviderError:
     """The error for a status of 300 or more; `answer_tokens` is the requested limit.
 

@@ -11,14 +11,14 @@ import msgspec
 from msgspec import Struct
 
 from tau.ai import dialect as d
-from tau.ai.apis.request import as_count, as_text, headers, known_miss, post
-from tau.ai.apis.responses_body import (
+from tau.ai.apis.openai_responses_body import (
     REASONING_FIELDS,
     CallSignature,
     TextSignature,
     build_body,
     custom_format,
 )
+from tau.ai.apis.request import as_count, as_text, headers, known_miss, post
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.model import Model
 from tau.ai.sse import DOCUMENT, decode_document, decode_event, known_decoder, read_events

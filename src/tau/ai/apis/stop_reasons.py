@@ -9,11 +9,7 @@ error_response = late("tau.ai.apis.error_response")
 
 LENGTH = frozenset(
     {
-        "length",
-        "max_tokens",
-        "max_output_tokens",
-        "max_messages",
-        "model_length",
+        *("length", "max_tokens", "max_output_tokens", "max_messages", "model_length"),
         "model_context_window_exceeded",
     }
 )
@@ -21,33 +17,15 @@ CALLS = frozenset({"tool_calls", "tool_use", "function_call"})
 PAUSED = frozenset({"pause_turn", "continuation"})
 FILTERED = frozenset(
     {
-        "content_filter",
-        "content_filtered",
-        "guardrail_intervened",
-        "sensitive",
-        "safety",
-        "recitation",
-        "language",
-        "blocklist",
-        "prohibited_content",
-        "spii",
-        "model_armor",
-        "jailbreak",
-        "no_image",
-        "image_safety",
-        "image_prohibited_content",
-        "image_recitation",
-        "image_other",
+        *("content_filter", "content_filtered", "guardrail_intervened", "sensitive", "safety", "recitation"),
+        *("language", "blocklist", "prohibited_content", "spii", "model_armor", "jailbreak", "no_image"),
+        *("image_safety", "image_prohibited_content", "image_recitation", "image_other"),
     }
 )
 BROKEN = frozenset(
     {
-        "error",
-        "network_error",
-        "insufficient_system_resource",
-        "unexpected_tool_call",
-        "too_many_tool_calls",
-        "other",
+        *("error", "network_error", "insufficient_system_resource", "unexpected_tool_call"),
+        *("too_many_tool_calls", "other"),
     }
 )
 REFUSED = "refusal"

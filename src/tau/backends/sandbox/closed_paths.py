@@ -17,10 +17,7 @@ class ClosedPaths:
     """Make one before a sandbox starts. `private` are files of tau, which may not exist yet."""
 
     def __init__(
-        self,
-        policy: SandboxPolicy | None = None,
-        private: Iterable[Path] = (),
-        guard: GitGuard | None = None,
+        self, policy: SandboxPolicy | None = None, private: Iterable[Path] = (), guard: GitGuard | None = None
     ) -> None:
         missing, hidden = ((), ()) if policy is None else (policy.missing, policy.hidden)
         names = dict.fromkeys((*missing, *map(str, (*hidden, *private))))

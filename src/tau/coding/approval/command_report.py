@@ -29,74 +29,21 @@ _NAMING = frozenset(("let", "declare", "typeset", "local", "integer", "unset", "
 # Variables that change what the rest of the session's commands mean, or that name a file with commands.
 _MEANINGS = frozenset(
     (
-        *(
-            "HOME",
-            "CDPATH",
-            "BASH_ENV",
-            "ENV",
-            "SHELLOPTS",
-            "BASHOPTS",
-            "PROMPT_COMMAND",
-            "PS0",
-            "PS1",
-            "PS2",
-        ),
-        *(
-            "PS4",
-            "GIT_DIR",
-            "GIT_WORK_TREE",
-            "PWD",
-            "OLDPWD",
-            "BASH_CMDS",
-            "BASH_ALIASES",
-            "FPATH",
-            "ZDOTDIR",
-        ),
-        *("GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_EXEC_PATH"),
-        *(
-            "functions",
-            "aliases",
-            "galiases",
-            "saliases",
-            "dis_functions",
-            "commands",
-            "fpath",
-            "TAR_OPTIONS",
-        ),
+        *("HOME", "CDPATH", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS0", "PS1"),
+        *("PS2", "PS4", "GIT_DIR", "GIT_WORK_TREE", "PWD", "OLDPWD", "BASH_CMDS", "BASH_ALIASES", "FPATH"),
+        *("ZDOTDIR", "GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"),
+        *("GIT_EXEC_PATH", "functions", "aliases", "galiases", "saliases", "dis_functions", "commands"),
+        *("fpath", "TAR_OPTIONS"),
     )
 )
 _LASTING_ONLY = frozenset(("HOME", "CDPATH", "PWD", "OLDPWD"))  # else they concern one program only
 # Variables whose value is a command.
 _COMMANDS = frozenset(
     (
-        *(
-            "GIT_EXTERNAL_DIFF",
-            "GIT_SSH_COMMAND",
-            "GIT_SSH",
-            "GIT_PAGER",
-            "GIT_EDITOR",
-            "GIT_SEQUENCE_EDITOR",
-        ),
-        *(
-            "GIT_ASKPASS",
-            "SSH_ASKPASS",
-            "GIT_PROXY_COMMAND",
-            "PAGER",
-            "MANPAGER",
-            "EDITOR",
-            "VISUAL",
-            "FCEDIT",
-        ),
-        *(
-            "LESSOPEN",
-            "LESSCLOSE",
-            "BROWSER",
-            "RSYNC_RSH",
-            "CVS_RSH",
-            "SUDO_ASKPASS",
-            "NULLCMD",
-            "READNULLCMD",
-        ),
+        *("GIT_EXTERNAL_DIFF", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_PAGER", "GIT_EDITOR"),
+        *("GIT_SEQUENCE_EDITOR", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_PROXY_COMMAND", "PAGER", "MANPAGER"),
+        *("EDITOR", "VISUAL", "FCEDIT", "LESSOPEN", "LESSCLOSE", "BROWSER", "RSYNC_RSH", "CVS_RSH"),
+        *("SUDO_ASKPASS", "NULLCMD", "READNULLCMD"),
     )
 )
 

@@ -13,7 +13,7 @@ from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import ApprovalMode
 
 ENTRY_TYPE = "permission"
-DecidedBy = Literal["user", "rules", "mode", "nobody"]
+DecidedBy = Literal["user", "rules", "mode", "hook", "nobody"]
 
 
 class DecisionRecord(Struct, frozen=True, rename="camel", kw_only=True):
@@ -58,6 +58,7 @@ def describe(decision: DecisionRecord) -> str:
     who = {
         "user": f"you said {decision.answer or 'nothing'}",
         "rules": "your rules",
+        "hook": "a hook",
         "mode": f"mode {decision.mode}",
         "nobody": "nobody to ask",
     }

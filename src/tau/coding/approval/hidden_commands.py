@@ -17,22 +17,9 @@ _EXPANDS_TWICE = r"\$\{![\w@*#?-]+[^\w@*[]|\$\{![\w]+\}|@P\}"
 # Builtins that must mean what they mean here.
 _RESERVED_NAMES = frozenset(
     (
-        *(
-            "cd",
-            "pushd",
-            "popd",
-            "chdir",
-            "builtin",
-            "command",
-            "eval",
-            "exec",
-            "source",
-            ".",
-            "trap",
-            "export",
-        ),
-        *("declare", "local", "typeset", "readonly", "unset", "set", "shopt", "test", "[", "read", "printf"),
-        *("TRAPEXIT", "TRAPDEBUG", "chpwd", "precmd", "preexec", "command_not_found_handle"),
+        *("cd", "pushd", "popd", "chdir", "builtin", "command", "eval", "exec", "source", ".", "trap"),
+        *("export", "declare", "local", "typeset", "readonly", "unset", "set", "shopt", "test", "[", "read"),
+        *("printf", "TRAPEXIT", "TRAPDEBUG", "chpwd", "precmd", "preexec", "command_not_found_handle"),
     )
 )
 

@@ -151,6 +151,12 @@ def decide(
     return first
 
 
+def also_ask(verdict: PolicyVerdict, tool: str, why: str) -> PolicyVerdict:
+    """The same, but at least ask: a hook wants a person to decide."""
+    item = ApprovalItem(f"use the tool {tool}", None, "tool", tool, notes=(why,))
+    return _stricter(verdict, _asking((item,)))
+
+
 def judge_connection(permissions: Permissions, host: str) -> bool | None:
     """What the rules and the mode say about a connection of a command; None leaves it to a question."""
     chain = list(_chain(permissions))

@@ -11,7 +11,7 @@ from tau.base.errors import TauError
 from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.base.text import reveal
-from tau.coding.approval.policy import ApprovalItem, PolicyVerdict, Workspace, decide
+from tau.coding.approval.policy import ApprovalItem, PolicyVerdict, Workspace, also_ask, decide
 from tau.coding.approval.session_permissions import SessionPermissions
 from tau.coding.ports import CodingDialogs
 
@@ -48,12 +48,14 @@ class ApprovalHook(Hooks):
         dialogs: CodingDialogs | None = None,
         contained: Callable[[Sequence[str]], bool] = lambda commands: False,
         shares_temporary: Callable[[], bool] = lambda: False,
+        before: Hooks | None = None,
     ) -> None:
         self.workspace = workspace
         self.permissions = permissions
         self._dialogs = dialogs
         self._contained = contained
         self._shares_temporary = shares_temporary
+        self._before = before or Hooks()
         self._one_at_a_time = asyncio.Lock()
 
     async def before_tool(self, question: ToolQuestion) -> Refusal | None:
@@ -61,6 +63,10 @@ class ApprovalHook(Hooks):
         verdict = self._decide(question)
         if verdict.verdict != "ask":
             return self._settle(question, verdict)
+        denial = await self._before.before_approval(question, verdict.reason)
+        if denial is not None:
+            self._record(question, "hook", verdict.reason, allowed=False)
+            return refusals.denied(denial)
         async with self._one_at_a_time:  # the user answers one request at a time
             while True:
                 verdict = self._decide(question)  # an answer or a change meanwhile may cover this
@@ -83,7 +89,7 @@ class ApprovalHook(Hooks):
             text = plan_review.refusal(question.tool.name, question.call.arguments, question.effects)
             if text is not None:
                 return PolicyVerdict("deny", text)
-        return decide(
+        verdict = decide(
             question.effects,
             permissions,
             self.workspace,
@@ -93,6 +99,7 @@ class ApprovalHook(Hooks):
             tool=question.tool.name,
             shares_temporary=self._shares_temporary(),
         )
+        return also_ask(verdict, question.tool.name, question.ask) if question.ask else verdict
 
     def _is_contained(self, question: ToolQuestion) -> bool:
         return (

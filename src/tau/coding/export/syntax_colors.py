@@ -60,9 +60,7 @@ _CONFIG = Language(
     marks=r"(?m:^[ \t-]*[\w.\"'/-]+(?=\s*[:=](?:\s|$)))|(?m:^\s*\[[^\]\n]+\])",
 )
 _MARKUP = Language(
-    (r"(?:&lt;!--[\s\S]*?(?:--&gt;|\Z))",),
-    (_DOUBLE, _SINGLE),
-    marks=r"&lt;[/!?]?[A-Za-z][\w:.-]*|/?&gt;",
+    (r"(?:&lt;!--[\s\S]*?(?:--&gt;|\Z))",), (_DOUBLE, _SINGLE), marks=r"&lt;[/!?]?[A-Za-z][\w:.-]*|/?&gt;"
 )
 
 LANGUAGES: dict[str, Language] = {
@@ -78,10 +76,7 @@ LANGUAGES: dict[str, Language] = {
     "css": Language((_BLOCK,), marks=r"@[\w-]+|[\w-]+(?=\s*:[^\n{]*;)|#[\w-]+|\.[A-Za-z][\w-]*"),
     "config": _CONFIG,
     "json": Language(
-        (_LINE,),
-        (r'(?:"(?:[^"\\\n]|\\.)*"(?!\s*:))',),
-        _words("json"),
-        r'"(?:[^"\\\n]|\\.)*"(?=\s*:)',
+        (_LINE,), (r'(?:"(?:[^"\\\n]|\\.)*"(?!\s*:))',), _words("json"), r'"(?:[^"\\\n]|\\.)*"(?=\s*:)'
     ),
     "markup": _MARKUP,
 }

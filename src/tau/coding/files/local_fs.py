@@ -75,11 +75,7 @@ def _write(path: Path, data: bytes, expect: Stat | None) -> Stat:
             raise _unexpected(path, expect, "written")
         try:
             write_atomic(
-                target,
-                data,
-                executable=data.startswith(b"#!"),
-                unchanged=_as_expected(expect),
-                links=False,
+                target, data, executable=data.startswith(b"#!"), unchanged=_as_expected(expect), links=False
             )
         except FileChangedError as error:
             raise _unexpected(path, expect, "written") from error

@@ -156,8 +156,7 @@ class PlanMode:
         if answer is None:
             details = PlanDetails(title=plan.title, url=plan.url, verdict=None)
             return ToolOutput.text(
-                f"This mode cannot ask. The plan is saved at {plan.url}; end your answer with it.",
-                details,
+                f"This mode cannot ask. The plan is saved at {plan.url}; end your answer with it.", details
             )
         url, message = self._settle(plan, answer)
         return ToolOutput.text(

@@ -9,7 +9,7 @@ from tau.ai.model import Model
 from tau.base.late import late
 
 if TYPE_CHECKING:
-    from tau.config.context_files import ContextFile
+    from tau.config.instruction_files import ContextFile
 
 fences = late("tau.coding.untrusted_text")
 

@@ -99,17 +99,6 @@ def from_text(text: str, original: bytes) -> bytes:
     return encoded
 
 
-def new_notebook(text: str) -> bytes:
-    """Create a notebook from the cells of a text. Raises ToolError."""
-    empty = b'{\n "cells": [],\n "metadata": {},\n "nbformat": 4,\n "nbformat_minor": 5\n}\n'
-    return from_text(text, empty)
-
-
-def is_cell_text(text: str) -> bool:
-    """Whether a text is the editable form of a notebook rather than its JSON."""
-    return re.match(_MARKER, text.lstrip(), re.MULTILINE) is not None
-
-
 def parse_cells(text: str) -> list[TextCell]:
     """Parse the cells of an editable text. Raises ToolError if it does not start with one."""
     markers = list(re.finditer(rf"(?m)^{_MARKER}", text))

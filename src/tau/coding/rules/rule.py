@@ -114,11 +114,7 @@ def make_rule(
     conditions = _items(fields.get("condition"), split=False)
     ast_conditions = _items(fields.get("astCondition"), split=False)
     trigger = fields.get("trigger")
-    globs = [
-        *_items(fields.get("globs")),
-        *_items(fields.get("applyTo")),
-        *_items(fields.get("paths")),
-    ]
+    globs = [*_items(fields.get("globs")), *_items(fields.get("applyTo")), *_items(fields.get("paths"))]
     everywhere = {"*", "**", "**/*"}
     always = fields.get("alwaysApply") is True or trigger == "always_on" or bool(everywhere & {*globs})
     if not fields and provider in _ALWAYS:

@@ -17,13 +17,7 @@ from tau.base.text import BINARY_PROBE_BYTES, NotText, decode, is_binary
 from tau.coding.files.paths import LineRange, real, shown
 from tau.coding.ports import CodingContext
 from tau.coding.search import engine
-from tau.coding.search.pages import (
-    MATCHES_IN_ONE_FILE,
-    MATCHES_PER_FILE,
-    PAGE_FILES,
-    FileHits,
-    around,
-)
+from tau.coding.search.pages import MATCHES_IN_ONE_FILE, MATCHES_PER_FILE, PAGE_FILES, FileHits, around
 from tau.coding.search.query import Query, SearchScope
 from tau.coding.search.rg import is_in_git, is_kind
 from tau.coding.search.sources import SearchSource, Sources

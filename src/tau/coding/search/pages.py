@@ -49,10 +49,7 @@ class ResultPage(Struct, frozen=True, kw_only=True):
 def fill_limits(description: str) -> str:
     """Fill the limits of a page into the description of a tool."""
     return fill(
-        description,
-        files=str(PAGE_FILES),
-        each=str(MATCHES_PER_FILE),
-        single=str(MATCHES_IN_ONE_FILE),
+        description, files=str(PAGE_FILES), each=str(MATCHES_PER_FILE), single=str(MATCHES_IN_ONE_FILE)
     )
 
 

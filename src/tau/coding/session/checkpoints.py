@@ -8,13 +8,7 @@ from msgspec import Struct, to_builtins
 
 from tau.agent.events import AgentEnd, AgentStart, MessageEnd, MessageStart, Notice, TurnEnd
 from tau.agent.queue import Queue
-from tau.ai.wire import (
-    AppMessage,
-    AssistantMessage,
-    BranchSummaryMessage,
-    UserMessage,
-    text_of,
-)
+from tau.ai.wire import AppMessage, AssistantMessage, BranchSummaryMessage, UserMessage, text_of
 from tau.base import log as logfile
 from tau.base.clock import now_ms
 from tau.base.errors import SessionError

@@ -20,8 +20,9 @@ from tau.agent.ports import ToolContext
 from tau.agent.queue import Prompt, Queue
 from tau.agent.tool import Tool
 from tau.ai.model import FAST_TIER, Model, ThinkingLevel
-from tau.ai.wire import AppMessage, ToolCall, UserMessage
+from tau.ai.wire import AppMessage, CustomMessage, ToolCall, UserMessage
 from tau.base import log as log_file
+from tau.base.clock import now_ms
 from tau.base.errors import SessionError, TauError
 from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld, ModelRoles
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 lost = late("tau.coding.session.lost_results")
 
+MAX_STOP_BLOCKS = 5
 # The demo model reads prompts slowly and rarely calls a tool: two are enough to show how they work.
 DEMO_TOOLS = ("read", "bash")
 
@@ -162,6 +164,7 @@ class AgentRunner(Struct, kw_only=True):
     recorder: "Recorder | None" = None
     rules: "StreamRules | None" = None
     resumed: bool = False  # what an earlier process left behind has been dealt with
+    started: bool = False  # the hooks know of the session
 
     async def run(self, begin: Callable[[], UserMessage | None]) -> Outcome:
         """Run on the message that `begin` returns, or on the history as it is, and report the end."""
@@ -181,6 +184,7 @@ class AgentRunner(Struct, kw_only=True):
         messages: list[AppMessage] = []
         try:
             prompts: Sequence[Prompt] = []
+            await self._start(abort)
             if message is not None:
                 accepted = await self._apply_input_hooks(message, abort)
                 if accepted is None:
@@ -191,22 +195,57 @@ class AgentRunner(Struct, kw_only=True):
             self.next_request.record_changes()
             for notice in self.next_request.clamp_notices():
                 self.emit(notice)
+            blocks = 0  # in a row
             while True:
                 try:
-                    await self.recovery.begin(abort, new_prompt=bool(prompts))
+                    await self.recovery.begin(abort, new_prompt=bool(prompts) and not blocks)
                     outcome = await run_loop(self, prompts, abort)
                     outcome = await self.recovery.recover(outcome, self._rerun, abort)
                 finally:
                     await self._settle(abort)
                 messages += outcome.messages
-                prompts = [] if outcome.error or outcome.aborted or abort.aborted else self._take_queued()
-                if not prompts:
+                is_over = bool(outcome.error) or outcome.aborted or abort.aborted
+                prompts = [] if is_over else self._take_queued()
+                if prompts:
+                    blocks = 0
+                elif not is_over and (task := await self._before_stop(outcome, blocks, abort)):
+                    prompts, blocks = [task], blocks + 1
+                else:
                     return replace(outcome, messages=messages)
         except Aborted:
             return Outcome(message=None, messages=[], aborted=True)
         except SessionError as error:
             log_file.error("A run ended because it could not be recorded.", error)
             return Outcome(message=None, messages=[], error=error)
+
+    async def _start(self, abort: Abort) -> None:
+        """Tell the hooks about the session before its first prompt."""
+        if not self.started:
+            async with abort.scope():
+                await self.hooks.session_start("resume" if self.log.context().items else "startup")
+            self.started = True
+
+    async def end(self) -> None:
+        """Tell the hooks that the session closes."""
+        if self.started:
+            try:
+                await self.hooks.session_end("other")
+            except Exception as error:
+                log_file.error("A hook failed at the end of the session.", error)
+
+    async def _before_stop(self, outcome: Outcome, blocks: int, abort: Abort) -> CustomMessage | None:
+        """What a hook wants done before the agent stops; an endless wish is not followed."""
+        if outcome.message is None:
+            return None
+        async with abort.scope():
+            reason = await self.hooks.before_stop(outcome.message, again=blocks > 0)
+        if reason is not None and blocks >= MAX_STOP_BLOCKS:
+            text = f"A hook kept the agent from stopping {blocks} times in a row; it stops now."
+            self.emit(Notice("warning", text))
+            return None
+        if reason is None or abort.aborted:
+            return None
+        return CustomMessage("hook-context", reason, display=True, timestamp=now_ms())
 
     async def _apply_input_hooks(self, message: UserMessage, abort: Abort) -> UserMessage | None:
         """The message as the hooks leave it; None if one blocks it."""

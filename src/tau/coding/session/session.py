@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tau.coding.approval.session_permissions import SessionPermissions
     from tau.coding.extensions import SessionExtensions
     from tau.coding.files.workspace_folders import WorkspaceFolders
+    from tau.coding.hook_status import SessionHooks
     from tau.coding.plan.mode import PlanMode
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.session.fallback import Fallbacks
@@ -104,13 +105,14 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     title_prompt: str = ""  # the user's own, for titles
     supplies: "Callable[[], Supplies]"
     extensions: "SessionExtensions | None" = None
+    command_hooks: "SessionHooks | None" = None  # None if no file could have one
 
 
 class Session:
     """Owns its parts. Modes use `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
     `plan`, `permissions`, `todos`, `recorder`, `folders`, `sandbox`, `jobs`, `tools`, `urls`, `requests`,
-    `supplies`, `extensions` and `settings`; `setup` returns the next request's setup. `may_leave` asks the
-    hooks whether another session may replace this one.
+    `supplies`, `command_hooks`, `extensions` and `settings`; `setup` returns the next request's setup.
+    `may_leave` asks the hooks whether another session may replace this one.
 
     A prompt goes from `prompt` through `AgentRunner.run_prompt` to the agent's `run_loop`.
     Each activity that can be stopped takes its abort from `activities`; `abort` stops the innermost one, and
@@ -124,9 +126,9 @@ class Session:
         self.models, self.jobs = parts.world.models, parts.world.jobs
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
         self.settings, self.trusted = parts.settings, parts.trusted
-        self.plan, self.permissions = parts.plan, parts.permissions
+        self.plan, self.permissions, self.sandbox = parts.plan, parts.permissions, parts.resources.sandbox
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
-        self.sandbox, self.supplies = parts.resources.sandbox, parts.supplies
+        self.supplies, self.command_hooks = parts.supplies, parts.command_hooks
         self.activities, self.abort = parts.activities, parts.activities.abort
         self.extensions, self.may_leave = parts.extensions, parts.hooks.before_leave
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
@@ -321,6 +323,7 @@ class Session:
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self.activities.end()
+                await self._runner.end()
         self._closed = True
         self.log.close()
 

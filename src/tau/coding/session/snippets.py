@@ -17,16 +17,7 @@ UNKNOWN = "(unknown to this version of tau)"
 
 # The arguments that describe a call best.
 MAIN_ARGUMENTS = (
-    "command",
-    "path",
-    "file_path",
-    "pattern",
-    "query",
-    "url",
-    "input",
-    "code",
-    "prompt",
-    "task",
+    *("command", "path", "file_path", "pattern", "query", "url", "input", "code", "prompt", "task"),
 )
 
 

@@ -31,17 +31,7 @@ ANSWER_TOKENS = 1_024  # a title takes ten, but some models always think first
 UNTITLED = "Untitled session"
 
 _CHAT_STARTS = (
-    "i ",
-    "i'",
-    "i’",
-    "sorry",
-    "sure",
-    "certainly",
-    "of course",
-    "here is",
-    "here's",
-    "here’s",
-    "as an ai",
+    *("i ", "i'", "i’", "sorry", "sure", "certainly", "of course", "here is", "here's", "here’s", "as an ai"),
 )
 
 

@@ -82,11 +82,7 @@ class BlockedAttempt(Struct, frozen=True):
 
 
 def find_blocked(
-    text: str,
-    cwd: Path,
-    exited: Exit,
-    containment: Containment,
-    decisions: Iterable[ProxyDecision] = (),
+    text: str, cwd: Path, exited: Exit, containment: Containment, decisions: Iterable[ProxyDecision] = ()
 ) -> list[BlockedAttempt]:
     """`cwd` is where the command began; `decisions` are those about its own connections.
 

@@ -22,35 +22,14 @@ _VERBS: Mapping[str, Verb] = {"fetch": "fetch", "pull": "pull", "push": "push"}
 _OPTIONS: Mapping[str, frozenset[str]] = {
     "fetch": frozenset(
         (
-            *(
-                "--prune",
-                "-p",
-                "--tags",
-                "-t",
-                "--no-tags",
-                "-n",
-                "--quiet",
-                "-q",
-                "--verbose",
-                "-v",
-            ),
+            *("--prune", "-p", "--tags", "-t", "--no-tags", "-n", "--quiet", "-q", "--verbose", "-v"),
             *("--force", "-f", "--dry-run", "--unshallow", "--progress", "--atomic", "--prune-tags", "-P"),
         )
     ),
     "pull": frozenset(
         (
-            *(
-                "--rebase",
-                "-r",
-                "--no-rebase",
-                "--ff-only",
-                "--ff",
-                "--no-ff",
-                "--autostash",
-                "--quiet",
-                "-q",
-            ),
-            *("--verbose", "-v", "--prune", "-p", "--tags", "--no-edit", "--no-commit", "--squash"),
+            *("--rebase", "-r", "--no-rebase", "--ff-only", "--ff", "--no-ff", "--autostash", "--quiet"),
+            *("-q", "--verbose", "-v", "--prune", "-p", "--tags", "--no-edit", "--no-commit", "--squash"),
         )
     ),
     "push": frozenset(

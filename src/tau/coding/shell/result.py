@@ -8,15 +8,7 @@ from msgspec.structs import replace
 from tau.agent.output import ToolOutput
 from tau.agent.ports import Artifacts
 from tau.base.run import Exit
-from tau.coding.output import (
-    LimitedText,
-    OutputLimits,
-    OutputSink,
-    lines_of,
-    notice,
-    truncate,
-    with_notice,
-)
+from tau.coding.output import LimitedText, OutputLimits, OutputSink, lines_of, notice, truncate, with_notice
 from tau.coding.shell.details import BashDetails
 from tau.coding.shell.rewrite import TrimmedCommand
 

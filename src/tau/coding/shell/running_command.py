@@ -124,9 +124,7 @@ class RunningCommand:
             )
         notes = [*self.running.notes(), *(attempt.note for attempt in self.blocked)]
         details = replace(
-            self.details,
-            duration_ms=round((time.monotonic() - self._began) * 1000),
-            notes=notes or UNSET,
+            self.details, duration_ms=round((time.monotonic() - self._began) * 1000), notes=notes or UNSET
         )
         return result(
             self._sink, self._ctx.artifacts, details, self._exited, self._time_limit_s, self._limited

@@ -21,8 +21,7 @@ DONE = "Done"
 
 class AskParams(Struct, frozen=True):
     questions: Annotated[
-        list[AskQuestion],
-        Meta(title="All questions at once", min_length=1, max_length=MAX_QUESTIONS),
+        list[AskQuestion], Meta(title="All questions at once", min_length=1, max_length=MAX_QUESTIONS)
     ]
 
 

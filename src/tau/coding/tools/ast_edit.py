@@ -96,10 +96,7 @@ class AstEdit(Tool[AstEditParams]):
     exclusive = True
 
     def __init__(
-        self,
-        previews: PendingChanges,
-        settings: EditSettings | None = None,
-        code: CodeDetector | None = None,
+        self, previews: PendingChanges, settings: EditSettings | None = None, code: CodeDetector | None = None
     ) -> None:
         self._previews = previews
         self._settings = settings or EditSettings()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tau.coding.shell.rewrite import TrimmedCommand
     from tau.coding.shell.running_command import RunningCommand
 
-controls = late("tau.coding.shell.control_characters")
+unseen_characters = late("tau.coding.shell.unseen_characters")
 commands = late("tau.coding.shell.running_command")
 sessions = late("tau.backends.shell.session")
 rewrite = late("tau.coding.shell.rewrite")
@@ -232,9 +232,9 @@ class Bash(Tool[BashParams]):
     def _check(self, params: BashParams) -> None:
         if not params.command.strip():
             raise ToolError("`command` is empty; there is nothing to run.")
-        controls.refuse_controls("`command`", params.command)
-        controls.refuse_controls("`env`", *params.env, *params.env.values())
-        controls.refuse_controls("`cwd`", params.cwd or "")
+        unseen_characters.refuse_controls("`command`", params.command)
+        unseen_characters.refuse_controls("`env`", *params.env, *params.env.values())
+        unseen_characters.refuse_controls("`cwd`", params.cwd or "")
         wrong = [name for name in params.env if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)]
         if wrong or not set(RESERVED).isdisjoint(params.env):
             named = ", ".join(wrong or RESERVED)

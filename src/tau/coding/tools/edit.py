@@ -46,12 +46,7 @@ class Edit(Tool[EditParams]):
     async def run(self, params: EditParams, ctx: CodingContext) -> ToolOutput:
         path = await find_target(params.path, ctx)
         name = params.path if ctx.urls.handles(params.path) else ""
-        wanted = Replacement(
-            params.old_text,
-            params.new_text,
-            params.replace_all,
-            self._settings.fuzzy_match,
-        )
+        wanted = Replacement(params.old_text, params.new_text, params.replace_all, self._settings.fuzzy_match)
         seen = ctx.snapshots.last_seen(path)
         written = await replace_text(path, wanted, ctx, name, guard=generated.guard_of(self._settings))
         changed_meanwhile = seen is not None and seen != written.change.stat

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tau.coding.sandbox import LateSandbox
     from tau.coding.tools.eval_output import CellDetails, EvalOutput
 
-controls = late("tau.coding.shell.control_characters")
+unseen_characters = late("tau.coding.shell.unseen_characters")
 hosts = late("tau.coding.tools.eval_host")
 outputs = late("tau.coding.tools.eval_output")
 pool = late("tau.backends.kernels.pool")
@@ -92,7 +92,7 @@ class Eval(Tool[EvalParams]):
 
     def effects(self, params: EvalParams, cwd: Path) -> Effects:
         for cell in params.cells:
-            controls.refuse_controls("`code`", cell.code)
+            unseen_characters.refuse_controls("`code`", cell.code)
         limits = (cell.timeout for cell in params.cells if cell.timeout != DEFAULT_TIMEOUT_S)
         return Effects(
             runs=tuple(f"{LABELS[LANGUAGES[cell.language]]}: {cell.code}" for cell in params.cells),

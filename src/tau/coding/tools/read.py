@@ -43,7 +43,7 @@ from tau.config.settings import Settings
 
 archive = late("tau.coding.readers.archives.archive")
 credentials = late("tau.coding.files.credential_stores")
-conflicts = late("tau.coding.conflicts.store")
+conflicts = late("tau.coding.conflicts.merge_conflicts")
 difflib = late("difflib")
 documents = late("tau.coding.readers.documents.worker")
 document_limits = late("tau.coding.readers.documents.limits")

@@ -132,9 +132,7 @@ def _query(params: SearchParams) -> Query:
     pattern = lenient(pattern)
     multiline = is_multiline(pattern)
     return Query(
-        pattern=across_line_ends(pattern) if multiline else pattern,
-        ignore_case=params.i,
-        multiline=multiline,
+        pattern=across_line_ends(pattern) if multiline else pattern, ignore_case=params.i, multiline=multiline
     )
 
 

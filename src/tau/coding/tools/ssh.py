@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tau.backends.ssh.connections import Connections
     from tau.backends.ssh.hosts import SshHost
 
-controls = late("tau.coding.shell.control_characters")
+unseen_characters = late("tau.coding.shell.unseen_characters")
 
 TIMEOUT_S = 60
 MAX_TIMEOUT_S = 3600
@@ -142,9 +142,9 @@ def _declared(params: SshParams) -> str:
 def _check(params: SshParams) -> None:
     if not params.command.strip():
         raise ToolError("`command` is empty; there is nothing to run.")
-    controls.refuse_controls("`host`", params.host)
-    controls.refuse_controls("`command`", params.command)
-    controls.refuse_controls("`cwd`", params.cwd or "")
+    unseen_characters.refuse_controls("`host`", params.host)
+    unseen_characters.refuse_controls("`command`", params.command)
+    unseen_characters.refuse_controls("`cwd`", params.cwd or "")
     if params.cwd == "":
         raise ToolError("`cwd` is empty; omit it to run in the home directory.")
 

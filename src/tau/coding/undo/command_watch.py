@@ -14,13 +14,7 @@ from tau.base.sizes import MIB
 from tau.base.tasks import spawn
 from tau.coding.undo.file_history import FileHistory
 from tau.coding.undo.file_state import RACY_NS, FileObservation, FileState, file_state, observe, unchanged
-from tau.coding.undo.git_repository import (
-    DirtyFile,
-    GitUnavailable,
-    Repositories,
-    Repository,
-    RepositoryFile,
-)
+from tau.coding.undo.git_repository import DirtyFile, GitUnavailable, Repositories, Repository, RepositoryFile
 from tau.coding.undo.journal import CommandEnd, CommandStart, known_states, load, new_id
 
 MAX_KEPT_FILES = 2_000  # files saved because they were modified before a command

@@ -165,12 +165,7 @@ class FileHistory:
         )
 
     def begin_turn(
-        self,
-        prompt: str,
-        *,
-        kind: TurnKind = "turn",
-        targets: Iterable[str] = (),
-        paths: Iterable[str] = (),
+        self, prompt: str, *, kind: TurnKind = "turn", targets: Iterable[str] = (), paths: Iterable[str] = ()
     ) -> str:
         """Start a turn for this user prompt; it is written to the journal with its first change."""
         self.turn = TurnRecord(

@@ -109,7 +109,7 @@ class Undo:
         """Plan the redo of the last undo. Raises UsageError if there is none."""
         undone = [turn for turn in self._all() if turn.kind == "undo" and turn.open]
         if not undone:
-            raise UsageError("Nothing to redo: this session has no undo left.")
+            raise UsageError("Nothing to redo: nothing in this session is undone.")
         return self._plan(undone[-1:], (), _real(force))
 
     def apply(self, plan: UndoPlan, force: Iterable[Path] = ()) -> UndoResult:

@@ -157,7 +157,7 @@ def _name_faults(name: str, folder: str) -> list[str]:
         faults.append(f"The name is longer than {NAME_CHARS} characters.")
     if name != name.lower() or re.search(r"^-|-$|--", name) or not name.replace("-", "a").isalnum():
         faults.append(
-            f'The name "{clean_line(name)}" has more than lowercase letters, digits and single hyphens.'
+            f'The name "{clean_line(name)}" may only contain lowercase letters, digits and single hyphens.'
         )
     if name != folder:
         faults.append(f'The name "{clean_line(name)}" differs from that of its folder.')

@@ -69,7 +69,7 @@ class FileCache:
         except FileNotFoundError:
             return {}
         except (ConfigError, DecodeError, UnicodeDecodeError, RecursionError) as error:
-            log.warning("The cache of skills and commands is damaged; it will be made again.", error)
+            log.warning("The cache of skills and commands is damaged; it will be rebuilt.", error)
             return {}
 
 

@@ -191,7 +191,7 @@ class CapabilityRegistry:
             return replace(item, state="invalid", why=problem[0], line=line)
         if capability.runs and not item.trusted:
             return replace(
-                item, state="waiting", why="It waits until you trust this repository; see tau trust."
+                item, state="waiting", why="It is inactive until you trust this repository; see tau trust."
             )
         return item
 

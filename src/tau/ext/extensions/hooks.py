@@ -100,7 +100,9 @@ class ExtensionHooks(Hooks):
                 output = ToolOutput([TextContent(answer)], output.details, output.is_error)
         return output
 
-    async def before_compact(self, messages: list[AppMessage]) -> bool:
+    async def before_compact(
+        self, messages: list[AppMessage], *, automatic: bool = True, focus: str = ""
+    ) -> bool:
         self._plan = x.CompactionReply()
         for extension, function in self._host.handlers("session_before_compact"):
             answer = await self.ask(extension, "session_before_compact", function, x.BeforeCompact(messages))

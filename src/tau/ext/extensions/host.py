@@ -14,7 +14,7 @@ from tau.coding.context import CodingWorld
 from tau.coding.extensions import ExtensionCommand, ExtensionShortcut, Face
 from tau.ext.extensions import events as x
 from tau.ext.extensions.containment import StreamGuard
-from tau.ext.extensions.context import ExtensionCommandContext
+from tau.ext.extensions.context import ExtensionCommandContext, ExtensionContext
 from tau.ext.extensions.extension import Extension, ExtensionReport
 from tau.ext.extensions.function_tool import NO_LIMIT_S
 from tau.ext.extensions.hooks import ExtensionHooks
@@ -127,6 +127,9 @@ class ExtensionHost(SessionLink):
 
     async def run_shortcut(self, extension: Extension, key: str, function: Callable[..., Any]) -> None:
         await self.calls.call(extension, f"shortcut:{key}", function, self.context(extension))
+
+    def make_context(self, extension: Extension) -> ExtensionContext:
+        return ExtensionContext(self, extension)
 
     def make_ui(self, extension: Extension) -> ExtensionUi:
         return ExtensionUi(self, extension)

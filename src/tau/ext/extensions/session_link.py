@@ -73,9 +73,12 @@ class SessionLink(ExtensionRuntime):
     def display(self) -> Ui | None:
         return self.options.ui if self.face is None else self.face.display
 
+    def make_context(self, extension: Extension) -> ExtensionContext:
+        raise NotImplementedError
+
     def context(self, extension: Extension) -> ExtensionContext:
         if extension not in self._contexts:
-            self._contexts[extension] = ExtensionContext(self, extension)
+            self._contexts[extension] = self.make_context(extension)
         return self._contexts[extension]
 
     def handlers(self, event: str) -> list[tuple[Extension, Callable[..., Any]]]:

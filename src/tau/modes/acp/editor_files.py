@@ -106,7 +106,7 @@ async def ask_editor(request: Awaitable[T], limit_s: float | None = None) -> T:
     except ConnectionError as error:
         raise ToolError("The editor is gone.") from error
     except ValueError as error:
-        raise ToolError("The editor's answer is not one of the protocol.") from error
+        raise ToolError("The editor's answer does not follow the protocol.") from error
 
 
 def _as_text(data: bytes) -> str | None:

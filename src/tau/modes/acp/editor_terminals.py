@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import suppress
 from pathlib import Path
 from signal import Signals
+from typing import Unpack
 
 from acp import RequestError
 from acp import schema as a
 from acp.interfaces import Client
 
 from tau.base.errors import ToolError
-from tau.base.run import OUTSIDE, Exit, Limits, Process, ProcessTree, Pty, Runner, Sandbox, Stdin, inherited
+from tau.base.run import OUTSIDE, Exit, Limits, Process, ProcessTree, Runner, StartOptions, inherited
 from tau.base.sizes import MIB
 from tau.base.tasks import spawn
 from tau.modes.acp.editor_files import ask_editor
@@ -50,34 +51,14 @@ class EditorRunner:
         return self._inner.contained
 
     async def start(
-        self,
-        command: str | Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str] | None = None,
-        sandbox: Sandbox | None = None,
-        limits: Limits | None = None,
-        stdin: Stdin = None,
-        stderr: int = -1,
-        fds: Sequence[int] = (),
-        terminal: Pty | None = None,
-        family: ProcessTree | None = None,
+        self, command: str | Sequence[str], *, cwd: Path, **options: Unpack[StartOptions]
     ) -> Process:
-        special = stdin is not None or stderr != -1 or fds or terminal is not None or family is not None
+        sandbox, env, limits = options.get("sandbox"), options.get("env"), options.get("limits")
+        special = options.get("stdin") is not None or options.get("stderr", -1) != -1
+        special |= any(options.get(name) for name in ("fds", "terminal", "family"))
         is_open = sandbox is OUTSIDE or (sandbox is None and not self._inner.contained)
         if special or not is_open or not isinstance(command, str):
-            return await self._inner.start(
-                command,
-                cwd=cwd,
-                env=env,
-                sandbox=sandbox,
-                limits=limits,
-                stdin=stdin,
-                stderr=stderr,
-                fds=fds,
-                terminal=terminal,
-                family=family,
-            )
+            return await self._inner.start(command, cwd=cwd, **options)
         return await self._in_editor(command, cwd, env or {}, limits or Limits())
 
     async def _in_editor(self, command: str, cwd: Path, env: Mapping[str, str], limits: Limits) -> Process:
@@ -177,7 +158,7 @@ class EditorProcess:
             await asyncio.sleep(POLL_S)
 
     async def write(self, data: bytes) -> None:
-        raise BrokenPipeError("A terminal of the editor takes no input.")
+        raise BrokenPipeError("The editor's terminals take no input.")
 
     async def end_input(self) -> None:
         """It has none."""

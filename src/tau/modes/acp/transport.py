@@ -25,7 +25,7 @@ class LineTransport:
     async def send(self, message: Message) -> None:
         """Raises ConnectionError if nobody reads."""
         if self._out.gone or self.failure is not None:
-            raise ConnectionError("The editor does not read anymore.")
+            raise ConnectionError("The editor has stopped reading.")
         self.write(message)
 
     def notify(self, method: str, params: Message) -> None:
@@ -76,14 +76,14 @@ class LineTransport:
 def _problem(message: object) -> str:
     """What is wrong with a message, as far as the library would stumble over it."""
     if not isinstance(message, dict):
-        return "A message is a JSON object."
+        return "A message must be a JSON object."
     if not isinstance(message.get("id"), str | int | None) or isinstance(message.get("id"), bool):
-        return "The id is a string or an integer."
+        return "The id must be a string or an integer."
     if "method" in message and not isinstance(message["method"], str):
-        return "The method is a string."
+        return "The method must be a string."
     if "method" not in message and "id" not in message:
-        return "A message has a method or an id."
+        return "A message needs a method or an id."
     error = message.get("error")
     if error is not None and not (isinstance(error, dict) and isinstance(error.get("code"), int)):
-        return "An error is an object with a code."
+        return "An error must be an object with a code."
     return ""

@@ -25,7 +25,7 @@ from tau.modes.user_prompt import UserPrompt
 
 extension_face = late("tau.modes.interactive.extension_face")
 exit_message = late("tau.modes.interactive.exit_message")
-first_runs = late("tau.modes.interactive.dialogs.first_run")
+startup_recovery = late("tau.modes.interactive.dialogs.startup_recovery")
 
 NO_OVERRIDES = RunOverrides()
 Opening: TypeAlias = Callable[[SessionSwitch, ScreenUi], AbstractAsyncContextManager[Session]]
@@ -99,7 +99,7 @@ class App:
         if session.extensions is not None:
             session.extensions.attach(extension_face.ScreenFace(self, parts, session))
         try:
-            parts.transcript.attach(session, fresh=change.kind == "first")
+            parts.transcript.attach(session, change)
             parts.status_line.attach(session)
             parts.notifications.title()
             if change.notice:
@@ -141,7 +141,7 @@ class App:
         """Report a session that could not be opened, and return to the previous one or ask what to do."""
         if change.kind != "first" and last:
             return SessionSwitch("resume", last, notice=str(error), draft=change.draft, images=change.images)
-        return await first_runs.first_run(self.parts.context, error)
+        return await startup_recovery.choose_recovery(self.parts.context, error)
 
     def leave(self, change: SessionSwitch | None) -> None:
         """Switch to another session; None quits. Running work is stopped and recorded."""

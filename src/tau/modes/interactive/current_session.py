@@ -60,6 +60,8 @@ class SessionSwitch(NamedTuple):
     """The last entry of a fork; empty for the whole session."""
     is_agreed: bool = False
     """Whether the extensions were asked already."""
+    is_shown: bool = False
+    """The screen shows its conversation already."""
 
 
 FIRST = SessionSwitch("first")

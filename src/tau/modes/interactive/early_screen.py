@@ -8,14 +8,14 @@ from tau.base.errors import ConfigError
 from tau.config.keybindings import load_keybindings
 from tau.config.paths import Paths
 from tau.config.settings import Settings
-from tau.modes.interactive.composer.modes import PLACEHOLDER, prompt_sign
+from tau.modes.interactive.composer.input_kinds import PLACEHOLDER, prompt_sign
 from tau.modes.interactive.key_bindings import APP_BINDINGS
 from tau.modes.interactive.layout import ScreenLayout
 from tau.modes.interactive.themes.appearance import Appearance, appearance_of, load_theme, theme_name
 from tau.tui.input.bindings import Keymap
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
-from tau.tui.terminal.late_loop import LateLoop
+from tau.tui.terminal.deferred_loop import DeferredLoop
 from tau.tui.terminal.port import Terminal
 from tau.tui.terminal.process_terminal import ProcessTerminal
 from tau.tui.text.clean import TAB_WIDTH
@@ -81,12 +81,12 @@ class EarlyScreen:
         return max(MIN_EDITOR_ROWS, self.terminal.rows // 3)
 
 
-def open_front(settings: Settings, paths: Paths, cwd: Path) -> tuple[EarlyScreen, LateLoop]:
+def open_front(settings: Settings, paths: Paths, cwd: Path) -> tuple[EarlyScreen, DeferredLoop]:
     """The painted screen of this process; keys are handled once the loop is attached.
 
     A broken key or theme file does not prevent startup: the screen reports the problem.
     """
-    loop = LateLoop()
+    loop = DeferredLoop()
     terminal = ProcessTerminal(loop=loop)
     problems: list[str] = []
     overrides: dict[str, list[str]] = {}

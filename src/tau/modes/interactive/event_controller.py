@@ -6,7 +6,7 @@ from tau.ai.wire import AssistantMessage
 from tau.base.late import late
 from tau.coding.session.session import Session
 from tau.modes.interactive.composer.pending_messages import PendingMessages
-from tau.modes.interactive.current_session import CurrentSession
+from tau.modes.interactive.current_session import CurrentSession, SessionSwitch
 from tau.modes.interactive.screen_protocols import Display
 from tau.modes.interactive.status.activity_line import ActivityLine
 from tau.modes.interactive.status.todo_panel import TodoPanel
@@ -66,12 +66,13 @@ class EventController:
         """What the transcript said about the last answer if it failed or was cut off."""
         return self._builder.failure_text
 
-    def attach(self, session: Session, *, fresh: bool) -> None:
-        """Show this session's transcript. `fresh`: keep what is shown, such as the greeting."""
-        if not fresh:
+    def attach(self, session: Session, change: SessionSwitch) -> None:
+        """Show this session's transcript: below the greeting, or below the previous session."""
+        moved = change.kind != "first" and not change.is_shown
+        if moved:
             self._display.screen.flush_record()
-            self._clear()
-        self._begin(session)
+            self._clear(below=True)
+        self._begin(session, replays=not change.is_shown)
         if session.log.leaf is not None and replay.is_unanswered(session.log):
             self.notice("The last message has no answer yet; send it again with /retry.", "warning")
         for notice in session.notices:
@@ -79,7 +80,7 @@ class EventController:
                 continue  # about the model: the next session has the same
             self._shown_notices.add(notice.message)
             self.notice(notice.message.replace(model_resolver.BETTER_MODELS, _BETTER_MODELS), notice.level)
-        self._display.request_render(full=not fresh)
+        self._display.request_render(full=moved)
 
     def detach(self) -> None:
         """Stop listening; unfinished work is shown as stopped."""
@@ -93,7 +94,7 @@ class EventController:
         """Rebuild the transcript after the session moved or its display changed."""
         session = self._current.session
         if session is not None:
-            self._clear()
+            self._clear(below=elsewhere)
             self._begin(session)
             self._display.request_render(force=True, full=elsewhere)
 
@@ -184,7 +185,7 @@ class EventController:
         answers = (message.text for message in reversed(messages) if isinstance(message, AssistantMessage))
         return next((text for text in answers if text.strip()), "")
 
-    def _begin(self, session: Session) -> None:
+    def _begin(self, session: Session, *, replays: bool = True) -> None:
         display = self._current.settings.display
         capable = self._display.terminal.capabilities.hyperlinks
         self._context.hyperlinks = display.hyperlinks == "always" or (
@@ -196,7 +197,7 @@ class EventController:
         self._builder.max_pictures = display.max_inline_images if display.show_images else 0
         self._builder.shows_usage = display.show_token_usage
         self._updater.builder = self._builder
-        if session.log.leaf is not None:
+        if replays and session.log.leaf is not None:
             replay.show_branch(self._builder, session.log)
         waiting = session.queue.waiting()
         self.pending.show(
@@ -205,12 +206,12 @@ class EventController:
         )
         self.todo.refresh()
 
-    def _clear(self) -> None:
+    def _clear(self, *, below: bool) -> None:
         transcript = self._display.layout.transcript
         for block in transcript.blocks:
             if isinstance(block, CachedBlock):
                 block.release()
-        transcript.clear()
+        transcript.clear(below=below)
         self._context.unfinished = 0
 
     def _room(self, width: int) -> int:

@@ -44,7 +44,7 @@ class ExtensionComponent(LiveComponent):
         return bool(getattr(self.part, "wants_releases", False))
 
     @property
-    def focused(self) -> bool:  # type: ignore[override]
+    def focused(self) -> bool:
         return bool(getattr(self.part, "focused", False))
 
     @focused.setter

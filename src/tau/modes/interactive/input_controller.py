@@ -8,7 +8,7 @@ from tau.base.errors import TauError
 from tau.base.late import late
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.composer.composer import Composer
-from tau.modes.interactive.composer.modes import ComposerMode, mode_of, show_mode, use_vim_keys
+from tau.modes.interactive.composer.input_kinds import ComposerMode, mode_of, show_mode, use_vim_keys
 from tau.modes.interactive.composer.type_ahead import TypeAhead
 from tau.tui.input.key import InputEvent, Paste
 from tau.tui.render.screen import CONSUMED, Consumed
@@ -18,7 +18,7 @@ from tau.tui.widgets.editor.bindings import ActionKeys
 clipboard = late("tau.modes.interactive.composer.clipboard")
 completion = late("tau.modes.interactive.composer.completion")
 model_cycle = late("tau.modes.interactive.composer.model_cycle")
-dropped = late("tau.modes.interactive.composer.dropped")
+dropped = late("tau.modes.interactive.composer.dropped_images")
 attachments = late("tau.modes.interactive.composer.attachments")
 permissions_report = late("tau.modes.permissions_report")
 past = late("tau.modes.interactive.selectors.prompt_selector")

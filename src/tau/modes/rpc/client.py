@@ -24,7 +24,7 @@ from tau.modes.rpc.client_methods import (
 )
 from tau.modes.rpc.connection import RpcConnection, RpcError
 from tau.modes.rpc.message_builder import MessageBuilder
-from tau.modes.session_commands.host_parts import HostTool
+from tau.modes.session_commands.host_tools import HostTool
 
 READY_TIMEOUT_S = 30.0
 REQUEST_TIMEOUT_S = 30.0

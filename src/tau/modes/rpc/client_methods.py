@@ -1,5 +1,7 @@
 """One method per command, written by `make docs` from the table of session commands."""
 
+# mypy: disable-error-code="no-any-return"
+
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -21,7 +23,7 @@ from tau.modes.session_commands.conversation import (
     PromptRequest,
     TakeModeRequest,
 )
-from tau.modes.session_commands.host_parts import (
+from tau.modes.session_commands.host_tools import (
     HostScheme,
     HostSchemeNames,
     HostSchemesRequest,
@@ -84,7 +86,7 @@ class ConversationMethods(RpcRequests):
         streaming_behavior: Literal["steer", "followUp"] | None = None,
     ) -> PromptAccepted:
         """Send a message; answered when it is accepted."""
-        answer: PromptAccepted = await self.ask(
+        return await self.ask(
             "prompt",
             PromptRequest(
                 message=message,
@@ -94,21 +96,16 @@ class ConversationMethods(RpcRequests):
             ),
             PromptAccepted,
         )
-        return answer
 
     async def steer(self, message: str, images: list[ImageContent] | None = None) -> PromptAccepted:
         """Send a message between turns of the current run, or start one."""
-        answer: PromptAccepted = await self.ask(
-            "steer", MessageRequest(message=message, images=images or []), PromptAccepted
-        )
-        return answer
+        return await self.ask("steer", MessageRequest(message=message, images=images or []), PromptAccepted)
 
     async def follow_up(self, message: str, images: list[ImageContent] | None = None) -> PromptAccepted:
         """Queue a message for the end of the current run, or start one."""
-        answer: PromptAccepted = await self.ask(
+        return await self.ask(
             "follow_up", MessageRequest(message=message, images=images or []), PromptAccepted
         )
-        return answer
 
     async def abort(self) -> None:
         """Stop the agent; answered when it is idle. Queued messages stay."""
@@ -118,22 +115,19 @@ class ConversationMethods(RpcRequests):
         self, message: str, images: list[ImageContent] | None = None
     ) -> PromptAccepted:
         """Stop the agent, then send a message."""
-        answer: PromptAccepted = await self.ask(
+        return await self.ask(
             "abort_and_prompt", MessageRequest(message=message, images=images or []), PromptAccepted
         )
-        return answer
 
     async def clear_queue(self) -> ClearedQueue:
         """Remove queued messages and return their texts."""
-        answer: ClearedQueue = await self.ask("clear_queue", NoFields(), ClearedQueue)
-        return answer
+        return await self.ask("clear_queue", NoFields(), ClearedQueue)
 
     async def bash(self, command: str, exclude_from_context: bool = False) -> BashResult:
         """Run a shell command and add it to the conversation."""
-        answer: BashResult = await self.ask(
+        return await self.ask(
             "bash", BashRequest(command=command, exclude_from_context=exclude_from_context), BashResult
         )
-        return answer
 
     async def abort_bash(self) -> None:
         """Stop running shell commands."""
@@ -141,17 +135,15 @@ class ConversationMethods(RpcRequests):
 
     async def compact(self, custom_instructions: str = "") -> CompactionResult:
         """Summarize older messages to free up context."""
-        answer: CompactionResult = await self.ask(
+        return await self.ask(
             "compact", InstructionsRequest(custom_instructions=custom_instructions), CompactionResult
         )
-        return answer
 
     async def handoff(self, custom_instructions: str = "") -> HandoffResult:
         """Write a summary and continue with it in a new session."""
-        answer: HandoffResult = await self.ask(
+        return await self.ask(
             "handoff", InstructionsRequest(custom_instructions=custom_instructions), HandoffResult
         )
-        return answer
 
     async def set_steering_mode(self, mode: Literal["one-at-a-time", "all"]) -> None:
         """Send queued steering messages one per turn, or all at once."""
@@ -183,42 +175,35 @@ class SessionMethods(RpcRequests):
 
     async def new_session(self, parent_session: str | None = None) -> SessionSwitched:
         """Start an empty session with the same model."""
-        answer: SessionSwitched = await self.ask(
+        return await self.ask(
             "new_session", NewSessionRequest(parent_session=parent_session), SessionSwitched
         )
-        return answer
 
     async def switch_session(self, session_path: str) -> SessionSwitched:
         """Open a stored session."""
-        answer: SessionSwitched = await self.ask(
+        return await self.ask(
             "switch_session", SwitchSessionRequest(session_path=session_path), SessionSwitched
         )
-        return answer
 
     async def fork(self, entry_id: str) -> Branched:
         """Continue in a copy that ends before a user message."""
-        answer: Branched = await self.ask("fork", EntryRequest(entry_id=entry_id), Branched)
-        return answer
+        return await self.ask("fork", EntryRequest(entry_id=entry_id), Branched)
 
     async def clone(self) -> SessionSwitched:
         """Continue in a copy of the current branch."""
-        answer: SessionSwitched = await self.ask("clone", NoFields(), SessionSwitched)
-        return answer
+        return await self.ask("clone", NoFields(), SessionSwitched)
 
     async def branch(self, entry_id: str) -> Branched:
         """Go back to before a user message, in the same session."""
-        answer: Branched = await self.ask("branch", EntryRequest(entry_id=entry_id), Branched)
-        return answer
+        return await self.ask("branch", EntryRequest(entry_id=entry_id), Branched)
 
     async def get_branch_messages(self) -> MessagePlaces:
         """List the user messages that a branch can start from."""
-        answer: MessagePlaces = await self.ask("get_branch_messages", NoFields(), MessagePlaces)
-        return answer
+        return await self.ask("get_branch_messages", NoFields(), MessagePlaces)
 
     async def get_fork_messages(self) -> MessagePlaces:
         """List the user messages that a fork can start from."""
-        answer: MessagePlaces = await self.ask("get_fork_messages", NoFields(), MessagePlaces)
-        return answer
+        return await self.ask("get_fork_messages", NoFields(), MessagePlaces)
 
     async def set_session_name(self, name: str) -> None:
         """Name the session; an empty name removes it."""
@@ -226,37 +211,27 @@ class SessionMethods(RpcRequests):
 
     async def export_html(self, output_path: str | None = None) -> ExportedFile:
         """Write the session to an HTML page, with secrets masked."""
-        answer: ExportedFile = await self.ask(
-            "export_html", ExportRequest(output_path=output_path), ExportedFile
-        )
-        return answer
+        return await self.ask("export_html", ExportRequest(output_path=output_path), ExportedFile)
 
     async def get_messages(self) -> MessageList:
         """Return the whole conversation."""
-        answer: MessageList = await self.ask("get_messages", NoFields(), MessageList)
-        return answer
+        return await self.ask("get_messages", NoFields(), MessageList)
 
     async def get_messages_page(self, cursor: str | None = None, limit: int = 100) -> MessagePage:
         """Return a part of the conversation."""
-        answer: MessagePage = await self.ask(
-            "get_messages_page", PageRequest(cursor=cursor, limit=limit), MessagePage
-        )
-        return answer
+        return await self.ask("get_messages_page", PageRequest(cursor=cursor, limit=limit), MessagePage)
 
     async def get_entries(self, since: str | None = None) -> EntryList:
         """Return the entries of the session file, or those after one."""
-        answer: EntryList = await self.ask("get_entries", EntriesRequest(since=since), EntryList)
-        return answer
+        return await self.ask("get_entries", EntriesRequest(since=since), EntryList)
 
     async def get_tree(self) -> EntryTree:
         """Return the session as a tree of entries."""
-        answer: EntryTree = await self.ask("get_tree", NoFields(), EntryTree)
-        return answer
+        return await self.ask("get_tree", NoFields(), EntryTree)
 
     async def get_last_assistant_text(self) -> LastText:
         """Return the text of the last answer."""
-        answer: LastText = await self.ask("get_last_assistant_text", NoFields(), LastText)
-        return answer
+        return await self.ask("get_last_assistant_text", NoFields(), LastText)
 
 
 class ModelMethods(RpcRequests):
@@ -264,20 +239,15 @@ class ModelMethods(RpcRequests):
 
     async def set_model(self, provider: str, model_id: str) -> ModelInfo:
         """Switch to this model from the next request on."""
-        answer: ModelInfo = await self.ask(
-            "set_model", SetModelRequest(provider=provider, model_id=model_id), ModelInfo
-        )
-        return answer
+        return await self.ask("set_model", SetModelRequest(provider=provider, model_id=model_id), ModelInfo)
 
     async def cycle_model(self) -> CycledModel | None:
         """Switch to the next usable model; null if there is no other."""
-        answer: CycledModel | None = await self.ask("cycle_model", NoFields(), CycledModel | None)
-        return answer
+        return await self.ask("cycle_model", NoFields(), CycledModel | None)
 
     async def get_available_models(self) -> AvailableModels:
         """List the models that can be used now."""
-        answer: AvailableModels = await self.ask("get_available_models", NoFields(), AvailableModels)
-        return answer
+        return await self.ask("get_available_models", NoFields(), AvailableModels)
 
     async def set_thinking_level(
         self, level: Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -287,15 +257,11 @@ class ModelMethods(RpcRequests):
 
     async def cycle_thinking_level(self) -> ThinkingRequest | None:
         """Go to the next thinking level; null if the model has only one."""
-        answer: ThinkingRequest | None = await self.ask(
-            "cycle_thinking_level", NoFields(), ThinkingRequest | None
-        )
-        return answer
+        return await self.ask("cycle_thinking_level", NoFields(), ThinkingRequest | None)
 
     async def get_available_thinking_levels(self) -> AvailableLevels:
         """List the thinking levels of the model."""
-        answer: AvailableLevels = await self.ask("get_available_thinking_levels", NoFields(), AvailableLevels)
-        return answer
+        return await self.ask("get_available_thinking_levels", NoFields(), AvailableLevels)
 
 
 class StateMethods(RpcRequests):
@@ -303,18 +269,15 @@ class StateMethods(RpcRequests):
 
     async def get_state(self) -> SessionState:
         """Return the state of the session."""
-        answer: SessionState = await self.ask("get_state", NoFields(), SessionState)
-        return answer
+        return await self.ask("get_state", NoFields(), SessionState)
 
     async def get_session_stats(self) -> StatsWithContext:
         """Return message counts, tokens and cost."""
-        answer: StatsWithContext = await self.ask("get_session_stats", NoFields(), StatsWithContext)
-        return answer
+        return await self.ask("get_session_stats", NoFields(), StatsWithContext)
 
     async def set_todos(self, phases: tuple[TodoPhase, ...]) -> TodoState:
         """Replace the todo list."""
-        answer: TodoState = await self.ask("set_todos", TodosRequest(phases=phases), TodoState)
-        return answer
+        return await self.ask("set_todos", TodosRequest(phases=phases), TodoState)
 
     async def set_approval_mode(self, mode: Literal["ask", "workspace", "plan", "yolo"]) -> None:
         """Change what runs without approval."""
@@ -322,13 +285,11 @@ class StateMethods(RpcRequests):
 
     async def get_commands(self) -> AvailableCommands:
         """List the commands that files define."""
-        answer: AvailableCommands = await self.ask("get_commands", NoFields(), AvailableCommands)
-        return answer
+        return await self.ask("get_commands", NoFields(), AvailableCommands)
 
     async def get_available_commands(self) -> AvailableCommands:
         """List the commands that files define."""
-        answer: AvailableCommands = await self.ask("get_available_commands", NoFields(), AvailableCommands)
-        return answer
+        return await self.ask("get_available_commands", NoFields(), AvailableCommands)
 
     async def set_subagent_subscription(self) -> None:
         """Choose which events of subagents to receive."""
@@ -348,8 +309,7 @@ class LoginMethods(RpcRequests):
 
     async def get_login_providers(self) -> LoginProviders:
         """List the providers with a login."""
-        answer: LoginProviders = await self.ask("get_login_providers", NoFields(), LoginProviders)
-        return answer
+        return await self.ask("get_login_providers", NoFields(), LoginProviders)
 
     async def login(
         self,
@@ -359,12 +319,11 @@ class LoginMethods(RpcRequests):
         client_id: str = "",
     ) -> LoggedIn:
         """Log in to a provider: sends the page as `open_url`, answers when done; or store a key."""
-        answer: LoggedIn = await self.ask(
+        return await self.ask(
             "login",
             LoginRequest(provider_id=provider_id, method=method, key=key, client_id=client_id),
             LoggedIn,
         )
-        return answer
 
 
 class HostMethods(RpcRequests):
@@ -372,12 +331,8 @@ class HostMethods(RpcRequests):
 
     async def set_host_tools(self, tools: list[HostTool]) -> HostToolNames:
         """Offer these tools of the driving program, instead of earlier ones."""
-        answer: HostToolNames = await self.ask("set_host_tools", HostToolsRequest(tools=tools), HostToolNames)
-        return answer
+        return await self.ask("set_host_tools", HostToolsRequest(tools=tools), HostToolNames)
 
     async def set_host_uri_schemes(self, schemes: list[HostScheme]) -> HostSchemeNames:
         """Offer these URL schemes of the driving program, instead of earlier ones."""
-        answer: HostSchemeNames = await self.ask(
-            "set_host_uri_schemes", HostSchemesRequest(schemes=schemes), HostSchemeNames
-        )
-        return answer
+        return await self.ask("set_host_uri_schemes", HostSchemesRequest(schemes=schemes), HostSchemeNames)

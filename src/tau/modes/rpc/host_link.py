@@ -30,7 +30,7 @@ from tau.modes.rpc.frames import (
     UriOperation,
 )
 from tau.modes.rpc.replies import PendingReplies
-from tau.modes.session_commands.host_parts import HostScheme, HostTool
+from tau.modes.session_commands.host_tools import HostScheme, HostTool
 from tau.modes.session_host import SessionHost
 
 Send = Callable[[Struct], None]

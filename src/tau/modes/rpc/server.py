@@ -28,6 +28,8 @@ from tau.sdk import SessionOptions
 
 PARSE = "parse"
 
+# What decoding raises, the last one for deep nesting.
+_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _envelope = msgspec.json.Decoder(f.Envelope)
 _any_call = msgspec.json.Decoder(f.AnyCall)
 _ui_response = msgspec.json.Decoder(f.UiResponse)
@@ -114,7 +116,7 @@ class _Server:
         """Handle one line. Only a slow command lets later ones overtake it."""
         try:
             envelope = _envelope.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except _NOT_JSON as error:
             self._fail(PARSE, _id_of(line), f"Invalid line: {error}. Send a JSON object with a type.")
             return
         match envelope.type:
@@ -132,13 +134,13 @@ class _Server:
     def _reply(self, line: bytes, decoder: msgspec.json.Decoder[Any], take: Callable[[Any], None]) -> None:
         try:
             take(decoder.decode(line))
-        except (msgspec.DecodeError, TauError) as error:
+        except (*_NOT_JSON, TauError) as error:
             self._fail(PARSE, None, f"Invalid reply: {sentence(str(error))}")
 
     async def _command(self, command: SessionCommand, id: CallId | None, line: bytes) -> None:
         try:
             request = msgspec.json.decode(line, type=command.request)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except _NOT_JSON as error:
             self._fail(command.name, id, f"Invalid request: {error}.", "invalid_request")
             return
         if command.slow:
@@ -169,5 +171,5 @@ def _id_of(line: bytes) -> CallId | None:
     """The id of a line that is no command, if it has one: its sender waits for an answer."""
     try:
         return _any_call.decode(line).id
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _NOT_JSON:
         return None

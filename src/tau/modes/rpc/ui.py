@@ -59,7 +59,9 @@ class RpcUi:
         """There is no screen: say so once."""
         if not self._has_said_unsupported:
             self._has_said_unsupported = True
-            self._send(Notice("warning", "An extension wants to draw on a screen, which RPC mode has not."))
+            self._send(
+                Notice("warning", "An extension wants to draw on a screen, which RPC mode does not have.")
+            )
         return None
 
     def _show(self, **fields: Any) -> None:

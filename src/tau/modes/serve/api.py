@@ -10,15 +10,12 @@ from tau.modes.event_json import encode_masked
 from tau.modes.serve import content_routes as content
 from tau.modes.serve import session_routes as sessions
 from tau.modes.serve.access import COOKIE
-from tau.modes.serve.changes import SessionChanges, UndoReport, UndoRequest
+from tau.modes.serve.changes import UndoRequest
 from tau.modes.serve.errors import HttpError
 from tau.modes.serve.openapi import openapi_document
-from tau.modes.serve.operation import ApiCall, ApiOperation
-from tau.modes.serve.transcript import MessagesBefore, PageQuery
+from tau.modes.serve.operation import ApiCall, operation
+from tau.modes.serve.transcript import PageQuery
 from tau.modes.serve.web import routes as page
-from tau.modes.session_commands.models import AvailableModels
-from tau.modes.session_commands.sessions import EntryList
-from tau.modes.session_commands.state import AvailableCommands
 from tau.modes.session_commands.table import COMMANDS
 
 COOKIE_SECONDS = 365 * 24 * 3600
@@ -66,196 +63,128 @@ async def trade_token(call: ApiCall) -> Response:
     return response
 
 
-COMMAND = ApiOperation(
-    method="POST",
-    path=f"{SESSION}/commands/{{name}}",
-    name="run_command",
-    summary="Run a session command",
-    run=sessions.run_command,
-    response=sessions.CommandAnswer,
+COMMAND = operation(
+    "POST",
+    f"{SESSION}/commands/{{name}}",
+    sessions.run_command,
+    "Run a session command",
     headers=("Idempotency-Key",),
+    response=sessions.CommandAnswer,
 )
 
 OPERATIONS = (
-    ApiOperation(
-        method="GET",
-        path="/v1/health",
-        name="get_health",
-        summary="Return the version",
-        run=get_health,
-        response=Health,
-        is_open=True,
-    ),
-    ApiOperation(
-        method="GET",
-        path="/v1/openapi.json",
-        name="get_document",
-        summary="Return this description",
-        run=get_document,
+    operation("GET", "/v1/health", get_health, "Return the version", is_open=True),
+    operation(
+        "GET",
+        "/v1/openapi.json",
+        get_document,
+        "Return this description",
         media=("application/json",),
         is_open=True,
     ),
-    ApiOperation(
-        method="POST",
-        path="/v1/auth",
-        name="trade_token",
-        summary="Trade the token for a cookie",
-        run=trade_token,
-        body=TokenRequest,
-        is_open=True,
+    operation(
+        "POST", "/v1/auth", trade_token, "Trade the token for a cookie", body=TokenRequest, is_open=True
     ),
-    ApiOperation(
-        method="GET",
-        path="/v1/sessions",
-        name="list_sessions",
-        summary="List the sessions below the root, the latest first, or those that contain all words",
-        run=sessions.list_sessions,
+    operation(
+        "GET",
+        "/v1/sessions",
+        sessions.list_sessions,
+        "List the sessions below the root, the latest first, or those that contain all words",
         query=sessions.SessionQuery,
-        response=sessions.SessionRows,
     ),
-    ApiOperation(
-        method="POST",
-        path="/v1/sessions",
-        name="create_session",
-        summary="Start a session",
-        run=sessions.create_session,
+    operation(
+        "POST",
+        "/v1/sessions",
+        sessions.create_session,
+        "Start a session",
         body=sessions.NewSession,
-        response=sessions.SessionInfoRow,
         status=201,
     ),
-    ApiOperation(
-        method="GET",
-        path=SESSION,
-        name="view_session",
-        summary="Open a session and return its state",
-        run=sessions.view_session,
-        query=sessions.OpenQuery,
-        response=sessions.SessionView,
+    operation(
+        "GET", SESSION, sessions.view_session, "Open a session and return its state", query=sessions.OpenQuery
     ),
-    ApiOperation(
-        method="PATCH",
-        path=SESSION,
-        name="rename_session",
-        summary="Name a session; an empty name removes it",
-        run=sessions.rename_session,
+    operation(
+        "PATCH",
+        SESSION,
+        sessions.rename_session,
+        "Name a session; an empty name removes it",
         body=sessions.SessionName,
-        response=sessions.SessionInfoRow,
     ),
-    ApiOperation(
-        method="DELETE",
-        path=SESSION,
-        name="delete_session",
-        summary="Move a session to the trash",
-        run=sessions.delete_session,
-    ),
-    ApiOperation(
-        method="GET",
-        path=f"{SESSION}/messages",
-        name="get_messages",
-        summary="Return a page of the conversation, by default the latest",
-        run=content.get_messages,
+    operation("DELETE", SESSION, sessions.delete_session, "Move a session to the trash"),
+    operation(
+        "GET",
+        f"{SESSION}/messages",
+        content.get_messages,
+        "Return a page of the conversation, by default the latest",
         query=PageQuery,
-        response=MessagesBefore,
     ),
-    ApiOperation(
-        method="GET",
-        path=f"{SESSION}/entries",
-        name="get_entries",
-        summary="Return entries of the session file, or those after one",
-        run=content.get_entries,
+    operation(
+        "GET",
+        f"{SESSION}/entries",
+        content.get_entries,
+        "Return entries of the session file, or those after one",
         query=content.EntriesQuery,
-        response=EntryList,
     ),
-    ApiOperation(
-        method="GET",
-        path=f"{SESSION}/changes",
-        name="get_changes",
-        summary="Return the files that the session has changed, as diffs",
-        run=content.get_changes,
-        response=SessionChanges,
+    operation(
+        "GET",
+        f"{SESSION}/changes",
+        content.get_changes,
+        "Return the files that the session has changed, as diffs",
     ),
-    ApiOperation(
-        method="GET",
-        path=f"{SESSION}/changes/text",
-        name="get_changed_text",
-        summary="Return the text of a changed file before the session, or now",
-        run=content.get_changed_text,
+    operation(
+        "GET",
+        f"{SESSION}/changes/text",
+        content.get_changed_text,
+        "Return the text of a changed file before the session, or now",
         query=content.ChangedTextQuery,
         media=("text/plain",),
     ),
-    ApiOperation(
-        method="POST",
-        path=f"{SESSION}/changes/undo",
-        name="undo_changes",
-        summary="Undo file changes of the last turn, of one turn, or of some files",
-        run=content.undo_changes,
+    operation(
+        "POST",
+        f"{SESSION}/changes/undo",
+        content.undo_changes,
+        "Undo file changes of the last turn, of one turn, or of some files",
         body=UndoRequest,
-        response=UndoReport,
     ),
-    ApiOperation(
-        method="POST",
-        path=f"{SESSION}/changes/redo",
-        name="redo_changes",
-        summary="Revert the last undo",
-        run=content.redo_changes,
-        response=UndoReport,
-    ),
-    ApiOperation(
-        method="GET",
-        path=f"{SESSION}/artifacts/{{artifact}}",
-        name="get_artifact",
-        summary="Return the full output of a tool call",
-        run=content.get_artifact,
+    operation("POST", f"{SESSION}/changes/redo", content.redo_changes, "Revert the last undo"),
+    operation(
+        "GET",
+        f"{SESSION}/artifacts/{{artifact}}",
+        content.get_artifact,
+        "Return the full output of a tool call",
         media=("text/plain",),
     ),
-    ApiOperation(
-        method="GET",
-        path=f"{SESSION}/export",
-        name="export_session",
-        summary="Download the session with secrets masked",
-        run=content.export_session,
+    operation(
+        "GET",
+        f"{SESSION}/export",
+        content.export_session,
+        "Download the session with secrets masked",
         query=content.ExportQuery,
         media=tuple(media for media, _ in content.EXPORTS.values()),
     ),
-    ApiOperation(
-        method="GET",
-        path=f"{SESSION}/files",
-        name="find_files",
-        summary="Find files of the working folder by a part of their path",
-        run=content.find_files,
+    operation(
+        "GET",
+        f"{SESSION}/files",
+        content.find_files,
+        "Find files of the working folder by a part of their path",
         query=content.FileQuery,
-        response=content.FoundFiles,
     ),
-    ApiOperation(
-        method="GET",
-        path=f"{SESSION}/commands",
-        name="list_commands",
-        summary="List the slash commands that files define",
-        run=content.list_commands,
-        response=AvailableCommands,
+    operation(
+        "GET", f"{SESSION}/commands", content.list_commands, "List the slash commands that files define"
     ),
-    ApiOperation(
-        method="GET",
-        path="/v1/models",
-        name="list_models",
-        summary="List the models that can be used now",
-        run=content.list_models,
-        response=AvailableModels,
-    ),
-    ApiOperation(
-        method="POST",
-        path=f"{SESSION}/questions/{{question}}",
-        name="answer_question",
-        summary="Answer an open question; it is then closed for all clients",
-        run=sessions.answer_question,
+    operation("GET", "/v1/models", content.list_models, "List the models that can be used now"),
+    operation(
+        "POST",
+        f"{SESSION}/questions/{{question}}",
+        sessions.answer_question,
+        "Answer an open question; it is then closed for all clients",
         body=QuestionReply,
     ),
-    ApiOperation(
-        method="GET",
-        path=f"{SESSION}/events",
-        name="stream_events",
-        summary="Stream events, as server-sent events",
-        run=sessions.stream_events,
+    operation(
+        "GET",
+        f"{SESSION}/events",
+        sessions.stream_events,
+        "Stream events, as server-sent events",
         query=sessions.EventQuery,
         media=("text/event-stream",),
         headers=("Last-Event-ID",),

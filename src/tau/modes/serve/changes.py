@@ -85,7 +85,8 @@ def session_changes(folder: Path, cwd: Path) -> SessionChanges:
 def changed_text(folder: Path, cwd: Path, path: str, side: Side) -> str | None:
     """The text of a changed file before the session, or now; None if there is no such text."""
     history = folder / HISTORY
-    before = _first_states(turns_of(load(history))).get(os.path.realpath(cwd / path))
+    known = _first_states(turns_of(load(history)))
+    before = None if "\0" in path else known.get(os.path.realpath(cwd / path))
     if before is None:
         return None
     if side == "before":

@@ -56,6 +56,24 @@ class ApiOperation(Struct, frozen=True, kw_only=True):
     is_open: bool = False
 
 
+def operation(
+    method: str,
+    path: str,
+    run: Callable[[ApiCall], Awaitable[Any]],
+    summary: str,
+    *,
+    response: Any = None,
+    **rest: Any,
+) -> ApiOperation:
+    """A row for a function: its name and, if that is a struct, what it returns."""
+    returned = run.__annotations__["return"]
+    if response is None and isinstance(returned, type) and issubclass(returned, Struct):
+        response = returned
+    return ApiOperation(
+        method=method, path=path, name=run.__name__, summary=summary, run=run, response=response, **rest
+    )
+
+
 async def answer(operation: ApiOperation, request: Request) -> Response:
     """Run an operation; what fails becomes an answer too."""
     pool, gate = request.app.state.pool, request.app.state.gate

@@ -95,9 +95,7 @@ class HttpServer(uvicorn.Server):
 
 
 async def run(
-    options: ServeOptions,
-    listener: socket.socket,
-    started: Callable[[HttpServer, SessionPool], None],
+    options: ServeOptions, listener: socket.socket, started: Callable[[HttpServer, SessionPool], None]
 ) -> None:
     """Serve until the server that `started` gets is stopped. Sessions are closed then, with their work."""
     logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())

@@ -9,7 +9,7 @@ from tau.base.errors import TauError
 from tau.modes.session_host import SessionHost
 
 if TYPE_CHECKING:
-    from tau.modes.session_commands.host_parts import HostLink
+    from tau.modes.session_commands.host_tools import HostLink
 
 
 CallId: TypeAlias = str | int
@@ -39,6 +39,21 @@ class SessionCommand(Struct, frozen=True, kw_only=True):
     response: Any = None  # the type of `data` in the answer; None: no data
     run: Callable[[CommandCall, Any], Awaitable[Any]]
     slow: bool = False
+
+
+def command(
+    run: Callable[[CommandCall, Any], Awaitable[Any]], summary: str, *, name: str = "", slow: bool = False
+) -> SessionCommand:
+    """A row for a function: its name, what it takes and what it answers are in its signature."""
+    types = run.__annotations__
+    return SessionCommand(
+        name=name or run.__name__,
+        summary=summary,
+        request=types["request"],
+        response=types["return"],
+        run=run,
+        slow=slow,
+    )
 
 
 class NoFields(Struct, frozen=True):

@@ -11,7 +11,7 @@ from tau.agent.queue import TakeMode, user_message
 from tau.ai.wire import Attachment, ImageContent
 from tau.base.errors import TauError
 from tau.base.late import late
-from tau.modes.session_commands.command import CallId, CommandCall, NoFields, SessionCommand
+from tau.modes.session_commands.command import CallId, CommandCall, NoFields, command
 
 attachment_texts = late("tau.modes.session_commands.attachment_texts")
 extension_faces = late("tau.modes.extension_faces")
@@ -218,109 +218,20 @@ async def abort_retry(call: CommandCall, request: NoFields) -> None:
 
 
 COMMANDS = (
-    SessionCommand(
-        name="prompt",
-        summary="Send a message; answered when it is accepted",
-        request=PromptRequest,
-        response=PromptAccepted,
-        run=prompt,
-    ),
-    SessionCommand(
-        name="steer",
-        summary="Send a message between turns of the current run, or start one",
-        request=MessageRequest,
-        response=PromptAccepted,
-        run=steer,
-    ),
-    SessionCommand(
-        name="follow_up",
-        summary="Queue a message for the end of the current run, or start one",
-        request=MessageRequest,
-        response=PromptAccepted,
-        run=follow_up,
-    ),
-    SessionCommand(
-        name="abort",
-        summary="Stop the agent; answered when it is idle. Queued messages stay",
-        request=NoFields,
-        run=abort,
-        slow=True,
-    ),
-    SessionCommand(
-        name="abort_and_prompt",
-        summary="Stop the agent, then send a message",
-        request=MessageRequest,
-        response=PromptAccepted,
-        run=abort_and_prompt,
-    ),
-    SessionCommand(
-        name="clear_queue",
-        summary="Remove queued messages and return their texts",
-        request=NoFields,
-        response=ClearedQueue,
-        run=clear_queue,
-    ),
-    SessionCommand(
-        name="bash",
-        summary="Run a shell command and add it to the conversation",
-        request=BashRequest,
-        response=BashResult,
-        run=bash,
-        slow=True,
-    ),
-    SessionCommand(
-        name="abort_bash", summary="Stop running shell commands", request=NoFields, run=abort_bash
-    ),
-    SessionCommand(
-        name="compact",
-        summary="Summarize older messages to free up context",
-        request=InstructionsRequest,
-        response=CompactionResult,
-        run=compact,
-        slow=True,
-    ),
-    SessionCommand(
-        name="handoff",
-        summary="Write a summary and continue with it in a new session",
-        request=InstructionsRequest,
-        response=HandoffResult,
-        run=handoff,
-        slow=True,
-    ),
-    SessionCommand(
-        name="set_steering_mode",
-        summary="Send queued steering messages one per turn, or all at once",
-        request=TakeModeRequest,
-        run=set_steering_mode,
-    ),
-    SessionCommand(
-        name="set_follow_up_mode",
-        summary="Send queued follow-ups one per run, or all at once",
-        request=TakeModeRequest,
-        run=set_follow_up_mode,
-    ),
-    SessionCommand(
-        name="set_interrupt_mode",
-        summary="Let steering interrupt the calls of a turn, or wait for its end",
-        request=InterruptModeRequest,
-        run=set_interrupt_mode,
-    ),
-    SessionCommand(
-        name="set_auto_compaction",
-        summary="Turn automatic compaction on or off",
-        request=EnabledRequest,
-        run=set_auto_compaction,
-    ),
-    SessionCommand(
-        name="set_auto_retry",
-        summary="Turn automatic retries on or off",
-        request=EnabledRequest,
-        run=set_auto_retry,
-    ),
-    SessionCommand(
-        name="abort_retry",
-        summary="Stop waiting for a retry; the run ends with its error",
-        request=NoFields,
-        run=abort_retry,
-    ),
+    command(prompt, "Send a message; answered when it is accepted"),
+    command(steer, "Send a message between turns of the current run, or start one"),
+    command(follow_up, "Queue a message for the end of the current run, or start one"),
+    command(abort, "Stop the agent; answered when it is idle. Queued messages stay", slow=True),
+    command(abort_and_prompt, "Stop the agent, then send a message"),
+    command(clear_queue, "Remove queued messages and return their texts"),
+    command(bash, "Run a shell command and add it to the conversation", slow=True),
+    command(abort_bash, "Stop running shell commands"),
+    command(compact, "Summarize older messages to free up context", slow=True),
+    command(handoff, "Write a summary and continue with it in a new session", slow=True),
+    command(set_steering_mode, "Send queued steering messages one per turn, or all at once"),
+    command(set_follow_up_mode, "Send queued follow-ups one per run, or all at once"),
+    command(set_interrupt_mode, "Let steering interrupt the calls of a turn, or wait for its end"),
+    command(set_auto_compaction, "Turn automatic compaction on or off"),
+    command(set_auto_retry, "Turn automatic retries on or off"),
+    command(abort_retry, "Stop waiting for a retry; the run ends with its error"),
 )

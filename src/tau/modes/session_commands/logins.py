@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from tau.ai.catalog import Provider
 from tau.base.late import late
-from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, SessionCommand
+from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, command
 
 config_logins = late("tau.config.logins")
 pasted_key = late("tau.config.pasted_key")
@@ -104,19 +104,10 @@ async def _store_key(logins: "config_logins.Logins", row: Provider, text: str) -
 
 
 COMMANDS = (
-    SessionCommand(
-        name="get_login_providers",
-        summary="List the providers with a login",
-        request=NoFields,
-        response=LoginProviders,
-        run=get_login_providers,
-    ),
-    SessionCommand(
-        name="login",
-        summary="Log in to a provider: sends the page as `open_url`, answers when done; or store a key",
-        request=LoginRequest,
-        response=LoggedIn,
-        run=login,
+    command(get_login_providers, "List the providers with a login"),
+    command(
+        login,
+        "Log in to a provider: sends the page as `open_url`, answers when done; or store a key",
         slow=True,
     ),
 )

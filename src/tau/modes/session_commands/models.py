@@ -7,7 +7,7 @@ from msgspec import Struct
 from tau.ai.model import Model, Price, ThinkingLevel
 from tau.coding.session.session import Session
 from tau.modes.model_list import cycle_choices, find_model, known_models, with_headers
-from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, SessionCommand
+from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, command
 
 
 class ModelInfo(Struct, frozen=True, rename="camel"):
@@ -127,45 +127,10 @@ async def get_available_thinking_levels(call: CommandCall, request: NoFields) ->
 
 
 COMMANDS = (
-    SessionCommand(
-        name="set_model",
-        summary="Switch to this model from the next request on",
-        request=SetModelRequest,
-        response=ModelInfo,
-        run=set_model,
-    ),
-    SessionCommand(
-        name="cycle_model",
-        summary="Switch to the next usable model; null if there is no other",
-        request=NoFields,
-        response=CycledModel | None,
-        run=cycle_model,
-    ),
-    SessionCommand(
-        name="get_available_models",
-        summary="List the models that can be used now",
-        request=NoFields,
-        response=AvailableModels,
-        run=get_available_models,
-    ),
-    SessionCommand(
-        name="set_thinking_level",
-        summary="Set how much the model thinks",
-        request=ThinkingRequest,
-        run=set_thinking_level,
-    ),
-    SessionCommand(
-        name="cycle_thinking_level",
-        summary="Go to the next thinking level; null if the model has only one",
-        request=NoFields,
-        response=ThinkingRequest | None,
-        run=cycle_thinking_level,
-    ),
-    SessionCommand(
-        name="get_available_thinking_levels",
-        summary="List the thinking levels of the model",
-        request=NoFields,
-        response=AvailableLevels,
-        run=get_available_thinking_levels,
-    ),
+    command(set_model, "Switch to this model from the next request on"),
+    command(cycle_model, "Switch to the next usable model; null if there is no other"),
+    command(get_available_models, "List the models that can be used now"),
+    command(set_thinking_level, "Set how much the model thinks"),
+    command(cycle_thinking_level, "Go to the next thinking level; null if the model has only one"),
+    command(get_available_thinking_levels, "List the thinking levels of the model"),
 )

@@ -15,7 +15,7 @@ from tau.base.sizes import KIB
 from tau.coding.session.context import EntryNode
 from tau.coding.session.session import Session
 from tau.coding.session.tree_navigation import BranchPoint
-from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, SessionCommand
+from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, command
 
 session_export = late("tau.modes.session_export")
 
@@ -241,98 +241,20 @@ async def get_last_assistant_text(call: CommandCall, request: NoFields) -> LastT
 
 
 COMMANDS = (
-    SessionCommand(
-        name="new_session",
-        summary="Start an empty session with the same model",
-        request=NewSessionRequest,
-        response=SessionSwitched,
-        run=new_session,
-    ),
-    SessionCommand(
-        name="switch_session",
-        summary="Open a stored session",
-        request=SwitchSessionRequest,
-        response=SessionSwitched,
-        run=switch_session,
-    ),
-    SessionCommand(
-        name="fork",
-        summary="Continue in a copy that ends before a user message",
-        request=EntryRequest,
-        response=Branched,
-        run=fork,
-    ),
-    SessionCommand(
-        name="clone",
-        summary="Continue in a copy of the current branch",
-        request=NoFields,
-        response=SessionSwitched,
-        run=clone,
-    ),
-    SessionCommand(
-        name="branch",
-        summary="Go back to before a user message, in the same session",
-        request=EntryRequest,
-        response=Branched,
-        run=branch,
-    ),
+    command(new_session, "Start an empty session with the same model"),
+    command(switch_session, "Open a stored session"),
+    command(fork, "Continue in a copy that ends before a user message"),
+    command(clone, "Continue in a copy of the current branch"),
+    command(branch, "Go back to before a user message, in the same session"),
     *(
-        SessionCommand(
-            name=name,
-            summary=f"List the user messages that a {what} can start from",
-            request=NoFields,
-            response=MessagePlaces,
-            run=get_branch_messages,
-        )
+        command(get_branch_messages, f"List the user messages that a {what} can start from", name=name)
         for name, what in (("get_branch_messages", "branch"), ("get_fork_messages", "fork"))
     ),
-    SessionCommand(
-        name="set_session_name",
-        summary="Name the session; an empty name removes it",
-        request=NameRequest,
-        run=set_session_name,
-    ),
-    SessionCommand(
-        name="export_html",
-        summary="Write the session to an HTML page, with secrets masked",
-        request=ExportRequest,
-        response=ExportedFile,
-        run=export_html,
-        slow=True,
-    ),
-    SessionCommand(
-        name="get_messages",
-        summary="Return the whole conversation",
-        request=NoFields,
-        response=MessageList,
-        run=get_messages,
-    ),
-    SessionCommand(
-        name="get_messages_page",
-        summary="Return a part of the conversation",
-        request=PageRequest,
-        response=MessagePage,
-        run=get_messages_page,
-    ),
-    SessionCommand(
-        name="get_entries",
-        summary="Return the entries of the session file, or those after one",
-        request=EntriesRequest,
-        response=EntryList,
-        run=get_entries,
-    ),
-    SessionCommand(
-        name="get_tree",
-        summary="Return the session as a tree of entries",
-        request=NoFields,
-        response=EntryTree,
-        run=get_tree,
-    ),
-    SessionCommand(
-        name="get_last_assistant_text",
-        summary="Return the text of the last answer",
-        request=NoFields,
-        response=LastText,
-        run=get_last_assistant_text,
-    ),
+    command(set_session_name, "Name the session; an empty name removes it"),
+    command(export_html, "Write the session to an HTML page, with secrets masked", slow=True),
+    command(get_messages, "Return the whole conversation"),
+    command(get_messages_page, "Return a part of the conversation"),
+    command(get_entries, "Return the entries of the session file, or those after one"),
+    command(get_tree, "Return the session as a tree of entries"),
+    command(get_last_assistant_text, "Return the text of the last answer"),
 )

@@ -10,7 +10,7 @@ from tau.ai.model import ThinkingLevel
 from tau.coding.session.stats import SessionStats
 from tau.coding.todo.list import Phases
 from tau.config.settings import ApprovalMode
-from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, SessionCommand
+from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, command
 from tau.modes.session_commands.models import ModelInfo, model_info
 
 
@@ -164,45 +164,13 @@ UNSUPPORTED = {
 }
 
 COMMANDS = (
-    SessionCommand(
-        name="get_state",
-        summary="Return the state of the session",
-        request=NoFields,
-        response=SessionState,
-        run=get_state,
-    ),
-    SessionCommand(
-        name="get_session_stats",
-        summary="Return message counts, tokens and cost",
-        request=NoFields,
-        response=StatsWithContext,
-        run=get_session_stats,
-    ),
-    SessionCommand(
-        name="set_todos",
-        summary="Replace the todo list",
-        request=TodosRequest,
-        response=TodoState,
-        run=set_todos,
-    ),
-    SessionCommand(
-        name="set_approval_mode",
-        summary="Change what runs without approval",
-        request=ApprovalModeRequest,
-        run=set_approval_mode,
-    ),
+    command(get_state, "Return the state of the session"),
+    command(get_session_stats, "Return message counts, tokens and cost"),
+    command(set_todos, "Replace the todo list"),
+    command(set_approval_mode, "Change what runs without approval"),
     *(
-        SessionCommand(
-            name=name,
-            summary="List the commands that files define",
-            request=NoFields,
-            response=AvailableCommands,
-            run=get_commands,
-        )
+        command(get_commands, "List the commands that files define", name=name)
         for name in ("get_commands", "get_available_commands")
     ),
-    *(
-        SessionCommand(name=name, summary=summary, request=NoFields, run=refuse)
-        for name, summary in UNSUPPORTED.items()
-    ),
+    *(command(refuse, summary, name=name) for name, summary in UNSUPPORTED.items()),
 )

@@ -60,16 +60,8 @@ BINDINGS: dict[str, Binding] = _table(
         ("tui.editor.jumpBackward", "ctrl+alt+]", "Jump backward to a character"),
         ("tui.editor.pageUp", "pageUp", "Move one page up"),
         ("tui.editor.pageDown", "pageDown", "Move one page down"),
-        (
-            "tui.editor.deleteCharBackward",
-            "backspace shift+backspace",
-            "Delete the character on the left",
-        ),
-        (
-            "tui.editor.deleteCharForward",
-            "delete ctrl+d shift+delete",
-            "Delete the character on the right",
-        ),
+        ("tui.editor.deleteCharBackward", "backspace shift+backspace", "Delete the character on the left"),
+        ("tui.editor.deleteCharForward", "delete ctrl+d shift+delete", "Delete the character on the right"),
         (
             "tui.editor.deleteWordBackward",
             "ctrl+w alt+backspace ctrl+backspace alt+super+backspace",

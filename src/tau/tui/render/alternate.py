@@ -16,10 +16,7 @@ class FrameWindow(Component):
     """The last rows of the frame, as on the normal screen."""
 
     def __init__(
-        self,
-        composer: FrameComposer,
-        children: Callable[[], Sequence[Component]],
-        size: Callable[[], Size],
+        self, composer: FrameComposer, children: Callable[[], Sequence[Component]], size: Callable[[], Size]
     ) -> None:
         self._composer = composer
         self._children = children

@@ -20,7 +20,7 @@ from tau.tui.timer import Handle, Timer
 
 alternate = late("tau.tui.render.alternate")
 screen_reader = late("tau.tui.render.screen_reader")
-rewrap = late("tau.tui.render.text_place")
+rewrap = late("tau.tui.render.text_anchor")
 log = late("tau.base.log")
 
 MIN_INTERVAL_S = 0.033

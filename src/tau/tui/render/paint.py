@@ -16,7 +16,7 @@ from tau.tui.terminal.port import Capabilities
 from tau.tui.text.cut import cut, pad, truncate
 from tau.tui.text.width import visible_width
 
-rewrap = late("tau.tui.render.text_place")
+rewrap = late("tau.tui.render.text_anchor")
 
 Emitter = Literal["none", "cursor", "full", "scroll", "diff", "rewrite"]
 Intent = Literal["first", "full", "resize", "force", "update"]

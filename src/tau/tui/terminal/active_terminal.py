@@ -16,7 +16,7 @@ from tau.tui.input.decoder import ESCAPE_MS, InputDecoder
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.terminal import sequences
 from tau.tui.terminal.capabilities import is_over_ssh, read_switches
-from tau.tui.terminal.late_loop import LateLoop
+from tau.tui.terminal.deferred_loop import DeferredLoop
 from tau.tui.terminal.output import TerminalLoop, TerminalOutput
 from tau.tui.terminal.port import Watcher
 from tau.tui.terminal.probes import Probes
@@ -169,7 +169,7 @@ def drain(fd: int, probes: Probes) -> None:
         nonlocal answers
         answers += sum(isinstance(event, DeviceAttributes) for event in events)
 
-    decoder = InputDecoder(count, LateLoop())
+    decoder = InputDecoder(count, DeferredLoop())
     deadline = time.monotonic() + limit_s
     while answers < expected:
         left_s = deadline - time.monotonic()

@@ -209,11 +209,6 @@ class SettingsList(LiveComponent):
         """Return a setting's current value."""
         return self._settings[key].value
 
-    def set_value(self, key: str, value: Value) -> None:
-        """Set a value without calling `on_change`."""
-        self._settings[key] = clean_setting(self._settings[key]._replace(value=value))
-        self._rows = None
-
     def handle_input(self, event: InputEvent) -> bool:
         self._rows = None
         if self._open is not None:

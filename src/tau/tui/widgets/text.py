@@ -14,14 +14,7 @@ LONG_LINE_CHARS = 2000
 class Text(Component):
     """Text wrapped by word in one style."""
 
-    def __init__(
-        self,
-        theme: Theme,
-        text: str = "",
-        style_token: str = "",
-        *,
-        styled: bool = False,
-    ) -> None:
+    def __init__(self, theme: Theme, text: str = "", style_token: str = "", *, styled: bool = False) -> None:
         self._theme = theme
         self._token = style_token
         self._styled = styled

@@ -38,12 +38,7 @@ class ToastStack(CachedComponent, LiveComponent):
     """A stack of notes. Without notes it has no rows and no timer."""
 
     def __init__(
-        self,
-        theme: Theme,
-        *,
-        timer: Timer,
-        request_render: Callable[[Component], None],
-        max_shown: int = 3,
+        self, theme: Theme, *, timer: Timer, request_render: Callable[[Component], None], max_shown: int = 3
     ) -> None:
         self._theme = theme
         self._timer = timer

@@ -134,6 +134,7 @@ class Transcript(Component):
     def __init__(self, blocks: Iterable[Component] = (), *, spacing: int = 1) -> None:
         self._blocks: list[Component] = list(blocks)
         self._between = [""] * spacing
+        self._is_below = False
         self._width = -1
         self._log = RowLog()
         self._log_ends: list[int] = []
@@ -174,12 +175,15 @@ class Transcript(Component):
         if not ends:
             return 0
         rows = ends[-1] + spacing
+        self._is_below = False
         self._replace_log(self._frozen[rows:])
         self._log_ends = [end - rows for end in self._log_ends[len(ends) :]]
         del self._blocks[: len(ends)]
         return rows
 
-    def clear(self) -> None:
+    def clear(self, *, below: bool = False) -> None:
+        """Remove all blocks; `below`: what follows keeps its distance from what the terminal shows."""
+        self._is_below = below
         self._blocks.clear()
         self.rebuild()
 
@@ -217,12 +221,12 @@ class Transcript(Component):
             self._live_starts.append(end)
             if not len(rows):
                 continue
-            if parts and self._between:
+            if (parts or self._is_below) and self._between:
                 parts.append(self._between)
                 end += len(self._between)
             end += len(rows)
             if settled:
-                safe_end = frozen_length + (len(self._between) if frozen_length else 0) + settled
+                safe_end = end - len(rows) + settled
             parts.append(rows)
         self._boundary = CommitBoundary(frozen_length, safe_end)
         if len(parts) != len(self._parts) or any(a is not b for a, b in zip(parts, self._parts, strict=True)):
@@ -244,7 +248,7 @@ class Transcript(Component):
                 break
             rows = block.render(self._width)
             if len(rows):
-                if len(self._log):
+                if len(self._log) or self._is_below:
                     self._log.extend(self._between)
                 self._log.extend(rows)
             self._log_ends.append(len(self._log))

@@ -45,7 +45,7 @@ class Asked(Hooks):
     def __init__(self) -> None:
         self.waits: WaitCounter | None = None
 
-    async def before_compact(self, messages: list[AppMessage]) -> bool:
+    async def before_compact(self, messages: list[AppMessage], **_: Any) -> bool:
         assert self.waits is not None
         await self.waits.pause()
         return True

@@ -375,13 +375,13 @@ def test_usage_from_before_a_compaction_does_not_start_another() -> None:
 
 
 class Refusing(Hooks):
-    async def before_compact(self, messages: list[AppMessage]) -> bool:
+    async def before_compact(self, messages: list[AppMessage], **_: Any) -> bool:
         assert messages
         return False
 
 
 class Broken(Hooks):
-    async def before_compact(self, messages: list[AppMessage]) -> bool:
+    async def before_compact(self, messages: list[AppMessage], **_: Any) -> bool:
         raise ValueError("a mistake")
 
 

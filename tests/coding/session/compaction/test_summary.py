@@ -15,8 +15,8 @@ from tau.ai.wire import (
     ThinkingContent,
     UserMessage,
 )
-from tau.coding.session.compaction.digest import digest
 from tau.coding.session.compaction.estimate import message_tokens, text_tokens
+from tau.coding.session.compaction.fallback_summary import fallback_summary
 from tau.coding.session.compaction.shake import shake_messages
 from tau.coding.session.compaction.summary import (
     TURN_HEADING,
@@ -163,7 +163,7 @@ def test_digest_has_the_first_and_the_latest_requests_within_its_budget(room: in
     messages: list[AppMessage] = []
     for number in range(60):
         messages += [user(f"Wish {number}: {words(40)}"), says(f"Done with {number}.")]
-    text = digest(messages, "", room)
+    text = fallback_summary(messages, "", room)
     assert text_tokens(text) <= room
     assert "120 older messages" in text
     if room >= 400:
@@ -172,7 +172,7 @@ def test_digest_has_the_first_and_the_latest_requests_within_its_budget(room: in
         assert missing + text.count("- Wish ") == 60
     if room >= 3_000:
         assert "Done with 59." in text
-    assert GOOD.splitlines()[0] in digest(messages, GOOD, 1_000)
+    assert GOOD.splitlines()[0] in fallback_summary(messages, GOOD, 1_000)
 
 
 def test_text_is_cut_in_the_middle() -> None:
@@ -293,7 +293,7 @@ def test_notes_without_headings_need_25_tokens() -> None:
 
 
 def test_digest_quotes_600_characters_of_a_request_and_300_of_the_last_answer() -> None:
-    text = digest([user("x" * 600), user("y" * 601), says("z" * 301)], "", 3_000)
+    text = fallback_summary([user("x" * 600), user("y" * 601), says("z" * 301)], "", 3_000)
     assert f"- {'x' * 600}\n" in text
     assert f"- {'y' * 599}…\n" in text
     assert text.endswith(f": {'z' * 299}…")
@@ -301,4 +301,5 @@ def test_digest_quotes_600_characters_of_a_request_and_300_of_the_last_answer() 
 
 def test_smallest_digest_takes_80_tokens() -> None:
     messages: list[AppMessage] = [user(words(500))]
-    assert digest(messages, "", 0) == digest(messages, "", 80) != digest(messages, "", 81)
+    smallest = fallback_summary(messages, "", 80)
+    assert fallback_summary(messages, "", 0) == smallest != fallback_summary(messages, "", 81)

@@ -99,7 +99,7 @@ def test_a_session_without_tools_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("Reads a file. More of it.", "Reads a file."),
+        ("Reads a file. More of it.", "Reads a file"),
         ("Reads v1.5 files\nand more: like this", "Reads v1.5 files and more"),
         ("# Read\n\nMore.", "Read"),
         ("No end", "No end"),

@@ -56,11 +56,11 @@ def test_fast_asks_for_the_priority_tier_from_the_next_request_on(tmp_path: Path
             usual = rig.session.models.default
             assert rig.session.setup().service_tier is None
             rig.session.models.default = replace(usual, api="anthropic-messages")
-            await run_command(rig, "/fast on", "Fast has no effect with this model")
+            await run_command(rig, "/fast on", "Fast mode has no effect with this model")
             rig.session.models.default = replace(usual, api="openai-responses")
-            await run_command(rig, "/fast on", "requests ask for the priority tier")
+            await run_command(rig, "/fast on", "requests use the priority tier")
             assert rig.session.setup().service_tier == "priority"
-            await run_command(rig, "/fast status", "which usually costs more")
+            await run_command(rig, "/fast status", "usually at a higher price")
             await run_command(rig, "/fast off", "the usual one")
             assert rig.session.setup().service_tier is None
             await run_command(rig, "/fast much", "takes on, off or status")

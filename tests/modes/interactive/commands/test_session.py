@@ -171,6 +171,33 @@ def test_fork_continues_in_a_copy(tmp_path: Path) -> None:
             await run_command(rig, "second", "In the copy.")
             assert path.read_bytes() == before
             assert rig.session.log.header.parent_session == str(path)
+            assert rig.tape().count("One.") == 1
+
+    run(test)
+
+
+def test_conversation_on_the_screen_stays_once_through_a_reload(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("One.")], [Say("Two.")]]) as rig:
+            await run_command(rig, "first", "One.")
+            await rig.idle()
+            await other_session(rig, "/reload")
+            await run_command(rig, "second", "Two.")
+            assert rig.tape().count("One.") == 1
+
+    run(test)
+
+
+def test_a_resumed_session_keeps_its_distance_from_the_previous_one(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("One.")]]) as rig:
+            await run_command(rig, "first", "One.")
+            await rig.idle()
+            await other_session(rig, "/new")
+            await rig.show("Started a new session")
+            rows = rig.tape().splitlines()
+            at = next(at for at, row in enumerate(rows) if "Started a new session" in row)
+            assert rows[at - 2 : at] == ["One.", ""]
 
     run(test)
 

@@ -395,21 +395,21 @@ SCREENS = {
             "Esc quits",
         ),
         refusals=(NO_MODEL,),
-        opens="dialogs.first_run.first_run",
+        opens="dialogs.startup_recovery.choose_recovery",
         typed=None,
     ),
     "first-run-help": Screen(
         explained,
         ("Models and keys", "ANTHROPIC_API_KEY", "Ollama", "Back", "Esc goes back"),
         refusals=(NO_MODEL,),
-        opens="dialogs.first_run._help.<locals>.show",
+        opens="dialogs.startup_recovery._help.<locals>.show",
         typed=None,
     ),
     "first-run-file": Screen(
         broken_file,
         ("tau could not open a session", "Try again", "Open the file in your editor", "Quit"),
         refusals=(ConfigError("This is no JSON.", path=Path("/etc/tau.json"), line=3),),
-        opens="dialogs.first_run.first_run",
+        opens="dialogs.startup_recovery.choose_recovery",
         typed=None,
     ),
     "login": Screen(
@@ -438,7 +438,7 @@ SCREENS = {
         price,
         ("Use Claude", "(cheaper)", "per million tokens", "/model changes it"),
         refusals=(NO_MODEL,),
-        opens="dialogs.first_run._choose_price",
+        opens="dialogs.startup_recovery._choose_price",
         typed=None,
     ),
     "login-server": Screen(

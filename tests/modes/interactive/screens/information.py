@@ -167,6 +167,9 @@ SCREENS = {
         command="tools",
         varies=r"  \d+  |about [\d,]+",
     ),
+    "hooks": Screen(
+        command_play("/hooks", "There are no command hooks."), ("hooks.json",), command="hooks", golden=False
+    ),
     "extensions": Screen(
         command_play("/extensions", "Nothing found."), ("skills",), command="extensions", golden=False
     ),

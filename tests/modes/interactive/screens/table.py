@@ -12,7 +12,7 @@ NO_SCREEN = {
     "command_context.CommandContext.ask": "part of other dialogs",
     "ui_controller.ScreenUi.show": "part of other dialogs",
     "ui_controller.ScreenUi.custom": "shows a component of the caller's own",
-    "dialogs.first_run._download": "is there only while the demo model is being fetched",
+    "dialogs.startup_recovery._download": "is there only while the demo model is being fetched",
     "dialogs.oauth_login._wait": "its address is random; tests/e2e/interactive/test_login.py looks at it",
 }
 """Functions that open a dialog without its own screen, and why."""

@@ -57,7 +57,7 @@ def test_row_shows_window_price_and_abilities() -> None:
         cost=Price(input=2.5, output=10),
         context_window=1_000_000,
     )
-    assert facts(model) == "1M · $2.5/$10 · off-xhigh · images · p/m"
+    assert facts(model) == "1M · $2.5/$10 · off-xhigh · p/m"
     for words, shown in (
         ({"max": "max"}, "off-high/max"),
         ({"minimal": None, "medium": None, "max": "max"}, "off/low/high/max"),

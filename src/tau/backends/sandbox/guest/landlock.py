@@ -108,11 +108,7 @@ def restrict(rules: "list[tuple[bytes, str]]", network: int = 0) -> None:
     ruleset = _Ruleset(handled, network, scoped)
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     fd = calls.checked(calls.libc.syscall(CREATE_RULESET, ctypes.byref(ruleset), size, 0), "Landlock")
-    granted = {
-        "read": EXECUTE | READ_FILE | READ_DIR,
-        "list": READ_DIR,
-        "write": handled,
-    }
+    granted = {"read": EXECUTE | READ_FILE | READ_DIR, "list": READ_DIR, "write": handled}
     for path, rights in rules:
         add_rule(fd, path, granted[rights])
     for path in DEVICES:

@@ -38,12 +38,7 @@ class DecisionLog:
         self.count += 1
         self._decisions.append(
             ProxyDecision(
-                number=self.count,
-                time=self._clock(),
-                host=host,
-                port=port,
-                verdict=verdict,
-                reason=reason,
+                number=self.count, time=self._clock(), host=host, port=port, verdict=verdict, reason=reason
             )
         )
 

@@ -52,10 +52,7 @@ class ProxyPart:
     """
 
     def __init__(
-        self,
-        group: asyncio.TaskGroup,
-        ask: "Ask | None",
-        reach: "tuple[Lookup, Connect] | None" = None,
+        self, group: asyncio.TaskGroup, ask: "Ask | None", reach: "tuple[Lookup, Connect] | None" = None
     ) -> None:
         self.decisions = DecisionLog()
         self.port = 0

@@ -3,12 +3,7 @@
 import asyncio
 import ipaddress
 
-from tau.backends.sandbox.network.targets import (
-    RefusedTargetError,
-    Target,
-    parse_address,
-    parse_host,
-)
+from tau.backends.sandbox.network.targets import RefusedTargetError, Target, parse_address, parse_host
 
 VERSION = 5
 SUCCEEDED, NOT_ALLOWED, UNREACHABLE, NO_SUCH_COMMAND = 0, 2, 4, 7

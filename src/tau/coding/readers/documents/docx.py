@@ -43,11 +43,7 @@ def read(package: XmlPackage, main: str, out: MarkdownWriter) -> None:
     writer = _Writer(package, parts, relations, out)
     writer.blocks(body, 0)
     writer.close_code()
-    for kind, prefix, title in (
-        ("footnotes", "", ""),
-        ("endnotes", "e", ""),
-        ("comments", "c", "Comment"),
-    ):
+    for kind, prefix, title in (("footnotes", "", ""), ("endnotes", "e", ""), ("comments", "c", "Comment")):
         if kind in parts and parts[kind] in package:
             writer.notes(parts[kind], prefix, title)
 

@@ -33,13 +33,7 @@ from tau.coding.readers.sqlite.rows import (
     key_values,
     table_names,
 )
-from tau.coding.readers.sqlite.selector import (
-    find_column,
-    has_parameters,
-    parse_select,
-    quoted,
-    split_table,
-)
+from tau.coding.readers.sqlite.selector import find_column, has_parameters, parse_select, quoted, split_table
 
 json5 = late("pyjson5")
 json = late("json")

@@ -16,8 +16,8 @@ from tau.base.tasks import spawn
 from tau.coding.session.compaction import plan as plans
 from tau.coding.session.compaction import shake, stale_reads
 from tau.coding.session.compaction import summary as summaries
-from tau.coding.session.compaction.digest import digest
 from tau.coding.session.compaction.estimate import summary_tokens, text_tokens
+from tau.coding.session.compaction.fallback_summary import fallback_summary
 from tau.coding.session.compaction.file_ops import FileOps, file_lists, file_ops
 from tau.coding.session.compaction.trigger import RECOVERY
 from tau.coding.session.context import ContextItem
@@ -124,7 +124,7 @@ def _cut(
         if plan.edits and after < job.estimated:
             return _edited(job, plan.edits, after)
         raise TauError(TOO_LARGE.format(tokens=job.tokens))
-    text = digest(job.messages[: plan.cut.first_kept], job.previous, shares.summary)
+    text = fallback_summary(job.messages[: plan.cut.first_kept], job.previous, shares.summary)
     changes = _changes(job, plan, shares, text, Usage(), fits=False)
     if changes is None:
         raise TauError(TOO_LARGE.format(tokens=job.tokens))

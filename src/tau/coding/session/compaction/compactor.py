@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from tau.agent.abort import Abort, Aborted
@@ -113,7 +113,7 @@ class Compactor:
             async with abort.scope():
                 if not job.items:
                     raise NothingToDo(shrinking.NOTHING)
-                if not await self._hooks_allow(job.messages):
+                if not await self._hooks_allow(job.messages, automatic=False, focus=focus):
                     raise TauError("A hook refused the compaction.")
                 changes = await shrinking.shrink(await self._advised(job))
             result = log_changes.write(self._log, changes, leaf)
@@ -122,7 +122,7 @@ class Compactor:
         self._trigger.record_success(setup.model)
         if result is None:
             raise NothingToDo("There is nothing to summarize yet; only long messages were shortened.")
-        self._emit(Compacted(result.summary, result.tokens_before, result.tokens_after))
+        await self._report(result, abort, automatic=False)
         return result
 
     def shake(self) -> int:
@@ -222,7 +222,7 @@ class Compactor:
             self.running = False
             self._emit(end)
             if result is not None:
-                self._emit(Compacted(result.summary, result.tokens_before, result.tokens_after, True))
+                await self._report(result, abort, automatic=True)
 
     async def _changes(
         self,
@@ -250,9 +250,22 @@ class Compactor:
             handoffs.save(changes.entry.summary, folder)
         return changes
 
-    async def _hooks_allow(self, messages: list[AppMessage]) -> bool:
+    async def _report(self, result: CompactionResult, abort: Abort, *, automatic: bool) -> None:
+        self._emit(Compacted(result.summary, result.tokens_before, result.tokens_after, automatic or UNSET))
         try:
-            return await self._hooks.before_compact(messages)
+            async with abort.scope():
+                await self._hooks.after_compact(result.summary, automatic=automatic)
+                await self._hooks.session_start("compact")
+        except Aborted:
+            pass  # the summary is recorded
+        except Exception as error:
+            log_file.error("A hook failed after a compaction.", error)
+
+    async def _hooks_allow(
+        self, messages: list[AppMessage], *, automatic: bool = True, focus: str = ""
+    ) -> bool:
+        try:
+            return await self._hooks.before_compact(messages, automatic=automatic, focus=focus)
         except TauError:
             raise
         except Exception as error:  # a broken hook must not cost the user the session

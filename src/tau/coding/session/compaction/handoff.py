@@ -37,11 +37,7 @@ async def make_handoff(job: CompactionInput, folder: Path | None) -> Handoff:
     """Ask the model for the document, and save it in `folder` if given. Raises TauError if it fails."""
     tokens = min(MAX_DOCUMENT_TOKENS, job.window // 4)
     request = summaries.SummaryRequest(
-        kind="handoff",
-        messages=job.messages,
-        previous=job.previous,
-        focus=job.focus,
-        answer_tokens=tokens,
+        kind="handoff", messages=job.messages, previous=job.previous, focus=job.focus, answer_tokens=tokens
     )
     attempt = await request_summary(job, request, tokens)
     if attempt.retryable:

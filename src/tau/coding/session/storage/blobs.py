@@ -8,14 +8,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec.structs import replace
 
-from tau.ai.wire import (
-    Attachment,
-    CustomMessage,
-    ImageContent,
-    TextContent,
-    ToolResultMessage,
-    UserMessage,
-)
+from tau.ai.wire import Attachment, CustomMessage, ImageContent, TextContent, ToolResultMessage, UserMessage
 from tau.base.files import make_private, typed_path, write_atomic
 from tau.base.late import late
 from tau.base.sizes import KIB

@@ -22,12 +22,7 @@ _WRITE_BYTES = 256 * KIB
 
 
 def fork(
-    source: SessionLog | Path,
-    folder: Path,
-    cwd: Path,
-    *,
-    leaf: str | None = None,
-    blobs: Path | None = None,
+    source: SessionLog | Path, folder: Path, cwd: Path, *, leaf: str | None = None, blobs: Path | None = None
 ) -> SessionLog:
     """Create a session in `folder` with the source's entries, byte for byte, and lock it for writing.
 

@@ -118,13 +118,7 @@ def _rebuilt(path: Path, storage: FileStorage, lines: Sequence[bytes], refusal: 
 
 
 def _migrated(
-    path: Path,
-    storage: FileStorage,
-    lines: list[bytes],
-    version: int,
-    refusal: str | None,
-    *,
-    what: str = "",
+    path: Path, storage: FileStorage, lines: list[bytes], version: int, refusal: str | None, *, what: str = ""
 ) -> LoadedLog:
     """Load a file of an older version, or with another header, and rewrite it if possible."""
     warnings: list[str] = []

@@ -28,6 +28,7 @@ MODULES = {
     "sandbox_ports": late("tau.modes.interactive.commands.sandbox_ports"),
     "session": late("tau.modes.interactive.commands.session"),
     "todo": late("tau.modes.interactive.commands.todo"),
+    "hooks": late("tau.modes.interactive.commands.hooks"),
     "extensions": late("tau.modes.interactive.commands.extensions"),
     "trust": late("tau.modes.interactive.commands.trust"),
     "undo_and_jobs": late("tau.modes.interactive.commands.undo_and_jobs"),

@@ -95,10 +95,10 @@ async def tools(context: CommandContext, rest: str) -> None:
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a Markdown description, on one line."""
+    """The first sentence of a Markdown description, on one line, without its period."""
     line = " ".join(text.strip().lstrip("# ").split("\n\n")[0].split())
     end = re.search(r"[.:](?=\s|$)", line)
-    return line[: end.start() + 1].rstrip(":") if end else line
+    return line[: end.start()] if end else line
 
 
 async def usage(context: CommandContext, rest: str) -> None:

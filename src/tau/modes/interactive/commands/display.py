@@ -62,11 +62,13 @@ async def fast(context: CommandContext, rest: str) -> None:
     if rest != "status":
         requests.use_fast(not requests.fast if not rest else rest == "on")
     if requests.fast and not context.require_session().model.takes_tier(requests.service_tier):
-        context.say("Fast has no effect with this model: it has no priority tier.", "warning")
+        context.say("Fast mode has no effect with this model: it has no priority tier.", "warning")
     elif requests.fast:
-        context.say("Fast: requests ask for the priority tier, which usually costs more. /fast off ends it.")
+        context.say(
+            "Fast mode on: requests use the priority tier, usually at a higher price. /fast off ends it."
+        )
     else:
-        context.say(f"Not fast: the service tier is {requests.service_tier or 'the usual one'}.")
+        context.say(f"Fast mode off: the service tier is {requests.service_tier or 'the usual one'}.")
 
 
 async def theme(context: CommandContext, rest: str) -> None:

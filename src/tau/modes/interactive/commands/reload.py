@@ -33,9 +33,9 @@ async def reload(context: CommandContext, rest: str) -> None:
     # A session reads settings, models and instructions when it opens, so reopen it with the model
     # in use now, whatever the command line named.
     context.actions.leave(
-        SessionSwitch("resume", session=str(path), carried=session.model)
+        SessionSwitch("resume", session=str(path), carried=session.model, is_shown=True)
         if path.exists()
-        else SessionSwitch("new", carried=session.model)
+        else SessionSwitch("new", carried=session.model, is_shown=True)
     )
     opened = await next_session(context.current, session)
     apply_settings(context, opened.settings)

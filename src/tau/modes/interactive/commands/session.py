@@ -176,4 +176,6 @@ async def fork(context: CommandContext, rest: str) -> None:
     if not path.exists():
         raise TauError("There is nothing to copy yet.")
     notice = "Continuing in a copy; the original session is unchanged."
-    context.actions.leave(SessionSwitch("fork", session=str(path), notice=notice, carried=session.model))
+    context.actions.leave(
+        SessionSwitch("fork", session=str(path), notice=notice, carried=session.model, is_shown=True)
+    )

@@ -44,10 +44,7 @@ class Clipboard:
     """Uses the desktop's clipboard programs; over ssh, that desktop is not the user's."""
 
     def __init__(
-        self,
-        environ: Mapping[str, str] = os.environ,
-        platform: str = sys.platform,
-        run: Runner | None = None,
+        self, environ: Mapping[str, str] = os.environ, platform: str = sys.platform, run: Runner | None = None
     ) -> None:
         self._environ = environ
         self._platform = platform

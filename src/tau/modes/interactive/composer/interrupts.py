@@ -1,8 +1,8 @@
 """Stopping, clearing and quitting: what Escape, Ctrl+C, Ctrl+D and Ctrl+Z do without losing text."""
 
 from tau.modes.interactive.composer.draft_autosave import DraftAutosave
+from tau.modes.interactive.composer.input_kinds import mode_of
 from tau.modes.interactive.composer.message_sender import MessageSender
-from tau.modes.interactive.composer.modes import mode_of
 from tau.modes.interactive.composer.prompt_recall import PromptRecall
 from tau.modes.interactive.screen_protocols import ScreenPorts
 from tau.modes.interactive.status.activity_line import ActivityLine

@@ -19,7 +19,7 @@ from tau.tui.component import Component
 
 cprofile = late("cProfile")
 pstats = late("pstats")
-caches = late("tau.modes.interactive.debug.caches")
+cleanup = late("tau.modes.interactive.debug.cleanup")
 export = late("tau.modes.interactive.commands.export")
 logs = late("tau.modes.interactive.debug.logs")
 reports = late("tau.modes.interactive.debug.report")
@@ -140,7 +140,7 @@ def opener(environ: os._Environ[str] | dict[str, str], platform: str) -> str | N
 
 async def _caches(context: CommandContext) -> bool:
     current = None if context.session is None else context.session.log.path
-    files = await asyncio.to_thread(caches.find_files, context.paths.sessions, context.paths.cache, current)
+    files = await asyncio.to_thread(cleanup.find_files, context.paths.sessions, context.paths.cache, current)
     if not files.outputs and not files.cache:
         context.say("There is nothing to clear.")
         return False
@@ -151,7 +151,7 @@ async def _caches(context: CommandContext) -> bool:
     )
     if not await context.ui.confirm("Remove these files?", message):
         return True
-    failed = await asyncio.to_thread(caches.remove_files, files)
+    failed = await asyncio.to_thread(cleanup.remove_files, files)
     if failed:
         raise TauError(f"{failed} files could not be removed.")
     context.say(f"Removed {format_bytes(files.bytes)}.")

@@ -96,10 +96,7 @@ class ChoicePanel(DialogFrame):
     def _hints(self) -> list[str]:
         count = min(len(self.choices.choices), NUMBERED_OPTIONS)
         at_once = "A letter or " if self.choices.lettered else f"1-{count} or " if count > 1 else ""
-        return [
-            at_once + self.key(CONFIRM, "selects"),
-            self.key(CANCEL, self._cancels),
-        ]
+        return [at_once + self.key(CONFIRM, "selects"), self.key(CANCEL, self._cancels)]
 
     def _window_rows(self) -> int:
         return self.room(self._below_rows)
@@ -117,9 +114,7 @@ class ListPanel(FocusDelegate, DialogFrame):
     ) -> None:
         super().__init__(display, title)
         self._window = Window(
-            display.theme,
-            Text(display.theme, long_text(text)),
-            lambda: self.room(display.terminal.rows // 2),
+            display.theme, Text(display.theme, long_text(text)), lambda: self.room(display.terminal.rows // 2)
         )
         items = [SelectItem(number, option) for number, option in enumerate(options[:MAX_OPTIONS])]
         rows = max(5, min(15, display.terminal.rows // 2 - 4))

@@ -42,15 +42,13 @@ async def log_in(context: CommandContext, logins: Logins, row: Provider, way: st
             text = f"Open {device.code.url} on any device and enter the code {device.code.code}"
             choices = [DialogChoice(None, "Cancel")]
             return await _wait(
-                context,
-                device.finish,
-                lambda done: ChoicePanel(context.display, title, text, choices, done),
+                context, device.finish, lambda done: ChoicePanel(context.display, title, text, choices, done)
             )
     async with logins.browser(row) as flow:
         copied = await clipboard.copy_text(flow.url, context.display.terminal)
         text = (
             f"Open this page in a browser. {copied}\n\n{flow.url}\n\n"
-            "If the browser is on another machine, paste the address that it ends at."
+            "If the browser is on another machine, paste the address it ends up at."
         )
         return await _wait(
             context,
@@ -60,9 +58,7 @@ async def log_in(context: CommandContext, logins: Logins, row: Provider, way: st
 
 
 async def _wait(
-    context: CommandContext,
-    finish: Callable[[], Awaitable[LoginTokens]],
-    make: Callable[[_Close], Component],
+    context: CommandContext, finish: Callable[[], Awaitable[LoginTokens]], make: Callable[[_Close], Component]
 ) -> LoginTokens | None:
     """Show a dialog until the login is finished or the user cancels."""
     shown: list[_Close] = []

@@ -47,13 +47,13 @@ def _missing(available: ModelList, model: Model) -> str:
 
 
 def facts(model: Model, separator: str = " · ", named: str = "") -> str:
-    """Context size, price per million tokens in and out, thinking levels, images and id."""
+    """Context size, price per million tokens in and out, thinking levels, missing image input, and id."""
     free = not model.cost.input and not model.cost.output
     parts = [
         tokens(model.context_window),
         "no price" if free else f"${model.cost.input:g}/${model.cost.output:g}",
         _levels(model.thinking_levels()) if model.reasoning else "",
-        "images" if "image" in model.input else "",
+        "" if "image" in model.input else "no images",
         named or model.key,
     ]
     return separator.join(part for part in parts if part)

@@ -8,7 +8,7 @@ from tau.config.layers import LoadedSettings, load_settings
 from tau.config.setting_values import reset_setting, set_setting
 from tau.config.settings import Settings
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.composer import modes
+from tau.modes.interactive.composer import input_kinds
 
 LIVE_GROUPS = frozenset({"theme", "statusLine", "display", "interaction", "branchSummary"})
 """Groups the screen reads live; a session keeps all others as it loaded them."""
@@ -73,7 +73,7 @@ def apply_settings(context: CommandContext, settings: Settings) -> None:
     now, was = settings.display, before.display
     if before.theme != settings.theme or was.reduced_motion != now.reduced_motion:
         context.themes.restyle()
-    modes.use_vim_keys(context.display, settings.interaction.vim_keys, context.status_line.refresh)
+    input_kinds.use_vim_keys(context.display, settings.interaction.vim_keys, context.status_line.refresh)
     if before.status_line != settings.status_line:
         context.status_line.refresh()
     if was.hide_thinking != now.hide_thinking and context.transcript.toggle_thinking() != now.hide_thinking:

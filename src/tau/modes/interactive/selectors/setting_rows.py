@@ -26,7 +26,7 @@ TABS: Mapping[str, tuple[str, ...]] = {
     ),
     "Context": (
         *("compaction", "branchSummary", "contextFiles", "skills", "disabledProviders", "disabledExtensions"),
-        *("checkpoint", "images", "inspectImage", "ttsr"),
+        *("checkpoint", "images", "inspectImage", "ttsr", "hooks"),
     ),
     "Tools": ("tools", "sandbox", "bash", "shellPath", "async", "eval", "python", "rpc", "task", "ssh"),
     "Files": ("read", "edit", "search"),

@@ -178,10 +178,7 @@ async def ask_summary(context: CommandContext) -> SummaryChoice | None:
             case "plain":
                 return SummaryChoice(True)
         instructions = await ask_line(
-            context,
-            "What should the summary focus on?",
-            placeholder="e.g. the database decisions",
-            verb="go",
+            context, "What should the summary focus on?", placeholder="e.g. the database decisions", verb="go"
         )
         if instructions is not None:
             return SummaryChoice(True, instructions.strip() or None)

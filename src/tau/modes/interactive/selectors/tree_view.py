@@ -24,10 +24,7 @@ JUMPS: dict[str, TreeFilter] = {
     "app.tree.filterLabeled": "labeled-only",
     "app.tree.filterAll": "all",
 }
-_EMPTY = {
-    "labeled-only": "No entry has a label.",
-    "user-only": "You have not sent any messages yet.",
-}
+_EMPTY = {"labeled-only": "No entry has a label.", "user-only": "You have not sent any messages yet."}
 COLUMNS_PER_LEVEL = 6
 """Draw one branch level per this many columns, to leave room for text."""
 _TOKENS = {"user": "accent", "assistant": "text", "toolResult": "muted", "custom": "accent"}

@@ -124,11 +124,7 @@ class ThemeController:
     """`on_change` is called when all colors change."""
 
     def __init__(
-        self,
-        display: Display,
-        current: CurrentSession,
-        notices: Notices,
-        on_change: Callable[[], None],
+        self, display: Display, current: CurrentSession, notices: Notices, on_change: Callable[[], None]
     ) -> None:
         self._display = display
         self._current = current

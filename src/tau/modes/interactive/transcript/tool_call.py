@@ -27,19 +27,8 @@ class ToolCallState:
     """`changed` is a counter that tells viewers when to redraw."""
 
     __slots__ = (
-        "_content",
-        "_context",
-        "_details",
-        "_elapsed_ms",
-        "_pieces",
-        "_read_at",
-        "_size",
-        "_started_at",
-        "args",
-        "changed",
-        "id",
-        "name",
-        "state",
+        *("_content", "_context", "_details", "_elapsed_ms", "_pieces", "_read_at", "_size", "_started_at"),
+        *("args", "changed", "id", "name", "state"),
     )
 
     def __init__(self, context: BlockContext, id: str, name: str, args: dict[str, Any] | None = None) -> None:

@@ -217,8 +217,7 @@ class TranscriptUpdater:
         count = len(event.todos)
         open_tasks = "1 task is" if count == 1 else f"{count} tasks are"
         self._say(
-            f"{open_tasks} still open; reminded the agent ({event.attempt} of {event.max_attempts}).",
-            "info",
+            f"{open_tasks} still open; reminded the agent ({event.attempt} of {event.max_attempts}).", "info"
         )
 
     def _say(self, text: str, level: NoticeLevel) -> None:

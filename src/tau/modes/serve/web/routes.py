@@ -9,7 +9,7 @@ from tau.base.errors import SessionError
 from tau.base.sizes import KIB
 from tau.modes.serve.content_routes import with_log
 from tau.modes.serve.errors import not_found
-from tau.modes.serve.operation import ApiCall, ApiOperation
+from tau.modes.serve.operation import ApiCall, operation
 from tau.modes.serve.web import transcript_html
 from tau.modes.serve.web.transcript_html import MAX_ENTRIES, TranscriptPage
 
@@ -53,22 +53,12 @@ async def render_text(call: ApiCall) -> RenderedText:
 
 
 OPERATIONS = (
-    ApiOperation(
-        method="GET",
-        path="/v1/sessions/{id}/transcript",
-        name="get_transcript",
-        summary="Return a page of the conversation as HTML, by default the latest",
-        run=get_transcript,
+    operation(
+        "GET",
+        "/v1/sessions/{id}/transcript",
+        get_transcript,
+        "Return a page of the conversation as HTML, by default the latest",
         query=TranscriptQuery,
-        response=TranscriptPage,
     ),
-    ApiOperation(
-        method="POST",
-        path="/v1/render",
-        name="render_text",
-        summary="Render Markdown or code as HTML",
-        run=render_text,
-        body=RenderRequest,
-        response=RenderedText,
-    ),
+    operation("POST", "/v1/render", render_text, "Render Markdown or code as HTML", body=RenderRequest),
 )

@@ -73,9 +73,7 @@ def transcript_page(
         end += 1
     items = [item for row in _pair(session, branch[first:end]) if (item := _item(row)).html]
     return TranscriptPage(
-        items,
-        branch[first].id if first > 0 else UNSET,
-        branch[end].id if end < len(branch) else UNSET,
+        items, branch[first].id if first > 0 else UNSET, branch[end].id if end < len(branch) else UNSET
     )
 
 

@@ -15,13 +15,8 @@ from tau.tui.widgets.editor.model import EditorModel
 from tau.tui.widgets.editor.viewport import move_rows
 
 _IN_POPUP = (
-    "tui.select.up",
-    "tui.select.down",
-    "tui.select.pageUp",
-    "tui.select.pageDown",
-    "tui.input.tab",
-    "tui.select.confirm",
-    "tui.select.cancel",
+    *("tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select.pageDown", "tui.input.tab"),
+    *("tui.select.confirm", "tui.select.cancel"),
 )
 
 _FOR_OTHERS = frozenset(("tui.input.submit", "tui.editor.historySearch"))

@@ -13,15 +13,15 @@ from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.coding.prompts.system import instructions
 from tau.coding.supplies import Supplies
-from tau.config.context_files import ContextFile
 from tau.config.discovery.providers import has_any, nested_roots
+from tau.config.instruction_files import ContextFile
 
 CUSTOM_TYPE = "nested-context"
 HEAD = "Instructions for the folders you now work in; they add to those above."
 MAX_CALLS = 1_000
 
 
-class NestedContext(Hooks):
+class NestedInstructions(Hooks):
     """`folders` are those of the workspace, the working folder first; `messages` is the conversation."""
 
     def __init__(

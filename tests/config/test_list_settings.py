@@ -8,8 +8,8 @@ import pytest
 
 from tau.base.errors import ConfigError
 from tau.config.layers import load_settings
+from tau.config.list_settings import add_rules, remove_rule
 from tau.config.paths import Paths, user_paths
-from tau.config.rule_settings import add_rules, remove_rule
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ _KEY_LETTERS = 24
 _LEAST_LETTERS = 6
 
 
-class TextPlace(NamedTuple):
+class TextAnchor(NamedTuple):
     """The place before a row, in letters: they do not depend on the width, unlike borders and blanks."""
 
     letters: int
@@ -31,7 +31,7 @@ class Anchor(NamedTuple):
     """A place of the record, independent of the width."""
 
     block: int
-    place: TextPlace
+    place: TextAnchor
 
 
 def anchor_at(record: Record, at: RowPlace) -> Anchor:
@@ -39,7 +39,7 @@ def anchor_at(record: Record, at: RowPlace) -> Anchor:
     row = min(max(at.row - record.start, 0), len(record.rows))
     block = max(bisect_right(record.block_starts, row) - 1, 0)
     start, end = _block(record, block)
-    return Anchor(block, text_place(record.rows[start:end], RowPlace(row - start, at.skipped)))
+    return Anchor(block, text_anchor(record.rows[start:end], RowPlace(row - start, at.skipped)))
 
 
 def find_anchor(record: Record, anchor: Anchor) -> RowPlace:
@@ -54,7 +54,7 @@ def _block(record: Record, block: int) -> tuple[int, int]:
     return starts[min(block, len(starts) - 1)], starts[min(block + 1, len(starts) - 1)]
 
 
-def text_place(rows: Sequence[str], at: RowPlace) -> TextPlace:
+def text_anchor(rows: Sequence[str], at: RowPlace) -> TextAnchor:
     """Describe the place at a row of these rows."""
     texts = [_letters(row) for row in rows]
     head = "".join(texts[: at.row]) + "".join(texts[at.row : at.row + 1])[: at.skipped]
@@ -62,10 +62,10 @@ def text_place(rows: Sequence[str], at: RowPlace) -> TextPlace:
     while not at.skipped and blanks < at.row and not texts[at.row - 1 - blanks]:
         blanks += 1
     after = "".join(texts[at.row : at.row + _KEY_LETTERS])[at.skipped :]
-    return TextPlace(len(head), head[-_KEY_LETTERS:], after[:_KEY_LETTERS], blanks)
+    return TextAnchor(len(head), head[-_KEY_LETTERS:], after[:_KEY_LETTERS], blanks)
 
 
-def find_place(rows: Sequence[str], place: TextPlace) -> RowPlace:
+def find_place(rows: Sequence[str], place: TextAnchor) -> RowPlace:
     """Find the place in these rows. If in doubt, return an earlier one: a repeated row is not a lost one."""
     if not place.after:
         return RowPlace(len(rows))
@@ -90,7 +90,7 @@ def find_place(rows: Sequence[str], place: TextPlace) -> RowPlace:
     return RowPlace(row)
 
 
-def _nearest(text: str, place: TextPlace) -> int:
+def _nearest(text: str, place: TextAnchor) -> int:
     """Return where the letters around the place are now, as near as possible to where they should be."""
     sizes = (_KEY_LETTERS, _KEY_LETTERS // 2, _LEAST_LETTERS)
     keys = [(place.after[:size], 0) for size in sizes] + [(place.before[-size:], size) for size in sizes]

@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from tau.modes.session_commands.command import CommandCall, CommandError, SessionCommand
+from tau.modes.session_commands.command import CommandCall, CommandError, command
 
 
 class HostTool(Struct, frozen=True, rename="camel"):
@@ -64,18 +64,6 @@ async def set_host_uri_schemes(call: CommandCall, request: HostSchemesRequest) -
 
 
 COMMANDS = (
-    SessionCommand(
-        name="set_host_tools",
-        summary="Offer these tools of the driving program, instead of earlier ones",
-        request=HostToolsRequest,
-        response=HostToolNames,
-        run=set_host_tools,
-    ),
-    SessionCommand(
-        name="set_host_uri_schemes",
-        summary="Offer these URL schemes of the driving program, instead of earlier ones",
-        request=HostSchemesRequest,
-        response=HostSchemeNames,
-        run=set_host_uri_schemes,
-    ),
+    command(set_host_tools, "Offer these tools of the driving program, instead of earlier ones"),
+    command(set_host_uri_schemes, "Offer these URL schemes of the driving program, instead of earlier ones"),
 )

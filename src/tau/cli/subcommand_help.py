@@ -118,8 +118,16 @@ usage: tau extensions [list] [--all] [--json]  list what was found in the folder
        tau extensions disable NAME             do not use it: KIND:NAME as in the list, or a provider
        tau extensions enable NAME              use it again
 
-Shows where each item is from, the tokens it adds to a request, and why it is not used: it is invalid or waits
-until you trust the repository, or, with --all, another one has its name or it is turned off.
+Shows where each item comes from, the tokens it adds to a request, and why it is not used: it is invalid or
+waits until you trust the repository, or, with --all, another one has its name or it is turned off.
+""",
+    "hooks": """\
+usage: tau hooks [list] [--json]  list command hooks, where each is from, and what is wrong with it
+       tau hooks test EVENT [--tool NAME] [JSON]
+                                  run the hooks of an event on a sample and show what they answer; JSON is the
+                                  tool's input, or fields of the event; exits with 1 if one blocks or fails
+       tau hooks disable ID       do not run a hook
+       tau hooks enable ID        run it again
 """,
     "rules": """\
 usage: tau rules [list] [--json]                list the agent's rules and what is wrong with them
@@ -166,8 +174,8 @@ Watch a scripted model fix a bug in one minute; --fast skips the pauses. It need
     "acp": """\
 usage: tau acp [FLAG ...]
 
-Serve an editor, such as Zed or a JetBrains IDE, over the Agent Client Protocol on stdin and stdout. Takes the
-flags of tau, such as --model. Needs the extra: pip install 'tau-agent[acp]'.
+Serve an editor, such as Zed or a JetBrains IDE, over the Agent Client Protocol on stdin and stdout. Takes
+tau's flags, such as --model. Needs the extra: pip install 'tau-agent[acp]'.
 """,
     "serve": """\
 usage: tau serve [--host ADDRESS] [--port N | --unix PATH] [--root DIR] [FLAG ...]

@@ -19,7 +19,7 @@ from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.modes.interactive.app import App
 from tau.modes.interactive.current_session import SessionSwitch
-from tau.modes.interactive.dialogs import first_run
+from tau.modes.interactive.dialogs import startup_recovery
 from tau.modes.interactive.early_screen import EarlyScreen
 from tau.modes.interactive.themes.appearance import appearance_of
 from tau.modes.interactive.ui_controller import ScreenUi
@@ -181,7 +181,7 @@ def test_demo_model_is_downloaded_and_the_download_can_be_stopped(
 
     monkeypatch.setattr(weights, "fetch_weights", fetch)
     monkeypatch.setattr(weights, "weights_path", lambda cache: tmp_path / "missing.gguf")
-    monkeypatch.setattr(first_run, "find_spec", lambda name: object())
+    monkeypatch.setattr(startup_recovery, "find_spec", lambda name: object())
 
     async def test() -> None:
         async with refused(tmp_path, NO_KEY) as (rig, _):
@@ -202,7 +202,7 @@ def test_demo_model_is_downloaded_and_the_download_can_be_stopped(
 
 
 def test_missing_extra_shows_the_install_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_run, "find_spec", lambda name: None)
+    monkeypatch.setattr(startup_recovery, "find_spec", lambda name: None)
 
     async def test() -> None:
         async with refused(tmp_path, NO_KEY) as (rig, _):

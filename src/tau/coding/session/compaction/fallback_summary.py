@@ -16,7 +16,7 @@ NOTE = (
 )
 
 
-def digest(messages: Sequence[AppMessage], previous: str, room_tokens: float) -> str:
+def fallback_summary(messages: Sequence[AppMessage], previous: str, room_tokens: float) -> str:
     """Notes on `messages` in at most `room_tokens`, newer messages in more detail."""
     room = max(int(room_tokens), SMALLEST_TOKENS)
     parts: list[str] = []

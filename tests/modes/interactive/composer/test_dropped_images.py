@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.modes.interactive.composer.dropped import find_images
+from tau.modes.interactive.composer.dropped_images import find_images
 
 
 @pytest.fixture

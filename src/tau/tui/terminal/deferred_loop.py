@@ -26,7 +26,7 @@ class _Waiting:
             self.handle.cancel()
 
 
-class LateLoop:
+class DeferredLoop:
     """A `TerminalLoop` that queues calls until you `attach` the real loop."""
 
     def __init__(self) -> None:

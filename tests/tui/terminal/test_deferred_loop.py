@@ -3,11 +3,11 @@
 import asyncio
 import os
 
-from tau.tui.terminal.late_loop import LateLoop
+from tau.tui.terminal.deferred_loop import DeferredLoop
 
 
 def test_calls_wait_for_the_loop_and_keep_their_order() -> None:
-    late = LateLoop()
+    late = DeferredLoop()
     called: list[str] = []
     late.call_soon(called.append, "first")
     late.call_soon(called.append, "second")
@@ -26,7 +26,7 @@ def test_calls_wait_for_the_loop_and_keep_their_order() -> None:
 
 
 def test_reader_registered_early_reads_and_can_be_removed() -> None:
-    late = LateLoop()
+    late = DeferredLoop()
     ours, theirs = os.pipe()
     other, unread = os.pipe()
     received: list[bytes] = []

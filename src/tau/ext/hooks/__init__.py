@@ -1,0 +1,1 @@
+"""Command hooks: programs of the user that are asked at points of a session, in the form of Claude Code."""
