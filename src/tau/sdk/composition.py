@@ -87,8 +87,7 @@ async def compose(
     trusted, is_distrusted, problems = await _trust(options, paths)
     roots = find_roots(cwd := options.cwd, paths)
     supplies = cache(lambda: supplying.Supplies(cwd, paths, settings, trusted=trusted, roots=roots))
-    events = EventBus()
-    host = await _load_extensions(options, settings, paths, supplies, roots, events, services)
+    host = await _load_extensions(options, settings, paths, supplies, roots, events := EventBus(), services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
     environment = await _open_environment(options, conversation, runner, models, settings, services, events)
     folders = WorkspaceFolders(cwd, options.add_dirs)
@@ -98,11 +97,9 @@ async def compose(
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
     _register_supplies(environment, supplies)
-    asked = None
-    if has_any(roots, HOOK_KINDS):
-        known = (options, paths, settings, environ, environment, outside, permissions, supplies)
-        asked = _command_hooks(*known, trusted=trusted, services=services)
-    own = None if host is None else host.hooks
+    known = (options, paths, settings, environ, environment, outside, permissions, supplies)
+    asked = _command_hooks(*known, trusted=trusted, services=services) if has_any(roots, HOOK_KINDS) else None
+    own = host and host.hooks
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked, own)
     fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
