@@ -4,6 +4,7 @@ The picture has no scripts and no fonts of its own: text sits on a fixed grid in
 viewer has, and box-drawing characters are lines, so that they meet in every font.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
@@ -96,9 +97,9 @@ def _draw_run(number: int, cells: Sequence[tuple[int, str, Style]], style: Style
         part = list(run)
         column, text = part[0][0], "".join(char for _, char, _ in part)
         if kind == "text":
-            bare = text if style.lines else text.strip()
-            if bare:
-                yield _text(column + text.index(bare), number, bare, len(bare), style)
+            # Browsers join several spaces into one.
+            for word in re.finditer(r".+" if style.lines else r"\S+( \S+)*", text):
+                yield _text(column + word.start(), number, word[0], len(word[0]), style)
         elif kind == "line":
             yield from _lines(number, [(column, char) for column, char, _ in part], style)
         else:

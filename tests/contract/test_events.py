@@ -18,7 +18,7 @@ def test_events() -> None:
         {
             "agent_start": [],
             "agent_end": ["messages"],
-            "agent_settled": ["aborted"],
+            "agent_settled": ["aborted", "error"],
             "turn_start": [],
             "turn_end": ["message", "toolResults"],
             "message_start": ["message"],

@@ -34,6 +34,12 @@ def test_run_of_one_style_is_one_text_on_the_grid() -> None:
     assert style["fill"] == FOREGROUND
 
 
+def test_words_with_several_spaces_between_them_keep_their_columns() -> None:
+    found = texts(drawn("/a  b c   d"))
+    assert [text for text, _ in found] == ["/a", "b c", "d"]
+    assert [round(float(style["x"]) / CELL_WIDTH) for _, style in found] == [0, 4, 10]
+
+
 @pytest.mark.parametrize(
     ("sgr", "expected"),
     [

@@ -25,10 +25,19 @@ class AgentEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="agent
     messages: list[AppMessage]
 
 
+class RunError(Struct, frozen=True, rename="camel"):
+    """Why a run failed. `kind` is that of a provider's error, or `other`."""
+
+    kind: str
+    message: str
+    retry_after_ms: int | UnsetType = UNSET
+
+
 class AgentSettled(Struct, frozen=True, rename="camel", tag_field="type", tag="agent_settled"):
     """The prompt is done: no retry, compaction or queued message continues it."""
 
     aborted: bool = False
+    error: RunError | UnsetType = UNSET
 
 
 class TurnStart(Struct, frozen=True, rename="camel", tag_field="type", tag="turn_start"):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         def run(self, words: list[str], /) -> int: ...
 
 
+batch_command = late("tau.cli.batch_command")
+bench_command = late("tau.cli.bench_command")
 completion_scripts = late("tau.cli.completions")
 completion_values = late("tau.cli.completion_values")
 config_command = late("tau.cli.config_command")
@@ -134,6 +136,8 @@ def run_subcommand(name: str, words: list[str]) -> int:
     if name == "serve":
         return serve_command.start(words)
     commands: dict[str, Subcommand] = {
+        "batch": batch_command,
+        "bench": bench_command,
         "config": config_command,
         "demo": demo_command,
         "doctor": doctor_command,

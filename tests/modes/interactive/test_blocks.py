@@ -372,6 +372,15 @@ def test_shell_output_keeps_colors_but_no_other_control_sequences() -> None:
     assert shown(line)[-1] == "  100%"
 
 
+def test_finished_shell_output_keeps_the_colors_it_had_while_running() -> None:
+    stage = Stage(Theme(DARK_TOKENS, depth="256"))
+    line = UserExecutionBlock(stage.context, "bash", "x")
+    line.write("\x1b[31mred\x1b[0m\x1b[2J\nplain\n")
+    line.finish(ran("x", "red\nplain\n", 0))
+    rows = "".join(line.render(40))
+    assert "\x1b[31mred" in rows and "\x1b[2J" not in rows
+
+
 def test_stopped_or_refused_shell_command_says_so(stage: Stage) -> None:
     stopped = UserExecutionBlock.of(stage.context, ran("sleep 9", "", None, cancelled=True))
     assert shown(stopped) == ["! sleep 9", "  stopped"]

@@ -6,12 +6,12 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from tau.agent.abort import Abort, Aborted
 from tau.agent.call_context import NestedCall
-from tau.agent.events import AgentSettled, Notice
+from tau.agent.events import AgentSettled, Notice, RunError
 from tau.agent.hooks import Hooks, RunStart
 from tau.agent.loop import Outcome, run_loop
 from tau.agent.loop_owner import AnswerWatch, EventListener, InterruptMode, Setup, StreamFunction
@@ -23,7 +23,7 @@ from tau.ai.model import FAST_TIER, Model, ThinkingLevel
 from tau.ai.wire import AppMessage, CustomMessage, ToolCall, UserMessage
 from tau.base import log as log_file
 from tau.base.clock import now_ms
-from tau.base.errors import SessionError, TauError
+from tau.base.errors import ProviderError, SessionError, TauError
 from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld, ModelRoles
 from tau.coding.session.activities import Activities
@@ -149,6 +149,16 @@ def _model_change(model: Model) -> ModelChange:
     return ModelChange(provider=model.provider, model_id=model.id, base_url=address, upstream=upstream)
 
 
+def _run_error(outcome: Outcome) -> RunError | UnsetType:
+    if outcome.error is None or outcome.aborted:
+        return UNSET
+    if not isinstance(outcome.error, ProviderError):
+        return RunError("other", str(outcome.error))
+    wait_s = outcome.error.retry_after
+    wait_ms = UNSET if wait_s is None else round(wait_s * 1000)
+    return RunError(outcome.error.kind, str(outcome.error), wait_ms)
+
+
 class AgentRunner(Struct, kw_only=True):
     """Runs prompts one at a time and owns the loop; `recovery` decides whether a failed run continues."""
 
@@ -168,14 +178,14 @@ class AgentRunner(Struct, kw_only=True):
 
     async def run(self, begin: Callable[[], UserMessage | None]) -> Outcome:
         """Run on the message that `begin` returns, or on the history as it is, and report the end."""
-        aborted = False
+        settled = AgentSettled()
         with ExitStack() as then, self.activities.begin(run=True) as abort:
-            then.callback(lambda: self.emit(AgentSettled(aborted)))
+            then.callback(lambda: self.emit(settled))
             try:
                 outcome = await self.run_prompt(begin(), abort)
-                aborted = outcome.aborted
+                settled = AgentSettled(outcome.aborted, _run_error(outcome))
             except asyncio.CancelledError:
-                aborted = True
+                settled = AgentSettled(aborted=True)
                 raise
             return outcome
 

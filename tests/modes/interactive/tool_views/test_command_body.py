@@ -99,6 +99,14 @@ def test_exit_status_is_not_shown_twice() -> None:
     assert body(unknown) == "no rule\nExit code 2"
 
 
+def test_output_keeps_its_colors_when_the_shell_ends_with_the_command() -> None:
+    ended = "[The shell ended with this command; the next one has the state from before it]"
+    shown = details(exit_code=1, colored="\x1b[32mPASS\x1b[0m\n")
+    call = view("bash", {"command": "make"}, "failed", f"PASS\n{ended}\n[Exit code 1]", details=shown)
+    rows = [row for part in registry.draw(call, LOOKS["dark"]).body for row in part.render(90)]
+    assert "\x1b[32mPASS" in rows[0] and strip_escapes(rows[1]) == ended[1:-1]
+
+
 def test_command_that_could_not_run_is_an_error() -> None:
     found = registry.draw(
         view("bash", {"command": "ls"}, "failed", "`cwd` is not a directory: x."), LOOKS["dark"]

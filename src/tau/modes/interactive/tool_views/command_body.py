@@ -41,7 +41,7 @@ _TAIL_CHARS = 7_000
 # The starts of lines that tools append to an output.
 _REMARKS = ("[Showing ", "[Exit code ", "[Ended by ", "[Stopped: ", "[Could not be stopped", "[No output]")
 _IN_BACKGROUND = ("[Running in the background ", "[The user moved this to the background")
-_OTHER_REMARKS = (*_IN_BACKGROUND, "[The connection was lost", "[Ignored unknown ")
+_OTHER_REMARKS = (*_IN_BACKGROUND, "[The connection was lost", "[The shell ended", "[Ignored unknown ")
 _ENDINGS = ("[Exit code ", "[Ended by ", "[Stopped: ")
 """Shown after the title instead, if the tool's details are known."""
 
@@ -107,7 +107,7 @@ def _body(view: ToolCallView, theme: Theme, ran: CommandView) -> list[Component]
     if view.state == "failed" and not (ran.is_known or remarks):
         return parts + failure(view, theme)
     if text.strip():
-        shown = _with_colors(text, ran.colored) if ran.colored else text
+        shown = with_colors(text, ran.colored) if ran.colored else text
         parts.append(tail(theme, shown, rows_limit(view, TAIL_ROWS), _hidden(view, text, ran)))
     for line in remarks:
         is_ending = line.startswith(_ENDINGS)
@@ -117,7 +117,7 @@ def _body(view: ToolCallView, theme: Theme, ran: CommandView) -> list[Component]
     return parts
 
 
-def _with_colors(text: str, colored: str) -> str:
+def with_colors(text: str, colored: str) -> str:
     """The text, with the last lines replaced by the same lines in color."""
     lines, ends = text.rstrip("\n").split("\n"), colored.rstrip("\n").split("\n")
     same = 0

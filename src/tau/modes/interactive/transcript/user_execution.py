@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import UNSET
 
 from tau.ai.wire import BashExecutionMessage, PythonExecutionMessage
+from tau.modes.interactive.tool_views.command_body import with_colors
 from tau.modes.interactive.tool_views.labels import elapsed
 from tau.modes.interactive.transcript.block import (
     KEPT_CHARS,
@@ -105,7 +106,8 @@ class UserExecutionBlock(GrowingBlock):
 
     def _take(self, message: Ran) -> None:
         self._message = message
-        self._output = cut_middle(message.output)
+        shown = cut_middle(message.output)
+        self._output = with_colors(shown, self._output) if "\x1b[" in self._output else shown
         gap = _GAP.search(message.output) if message.truncated else None
         self._missing = int(gap[1]) if gap is not None else 0
         self._exclude = message.exclude_from_context is True
