@@ -99,7 +99,7 @@ async def compose(
     _register_supplies(environment, supplies)
     known = (options, paths, settings, environ, environment, outside, permissions, supplies)
     asked = _command_hooks(*known, trusted=trusted, services=services) if has_any(roots, HOOK_KINDS) else None
-    own = host and host.hooks
+    own = None if host is None else host.hooks
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked, own)
     fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
