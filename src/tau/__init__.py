@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.agent.events import TriggeredRule as TriggeredRule
     from tau.agent.events import TurnEnd as TurnEnd
     from tau.agent.events import TurnStart as TurnStart
+    from tau.agent.hooks import CallReview as CallReview
     from tau.agent.hooks import Hooks as Hooks
     from tau.agent.hooks import Refusal as Refusal
     from tau.agent.hooks import ToolQuestion as ToolQuestion
@@ -134,7 +135,7 @@ _HOMES = {
     late("tau.agent.effects"): "Effects",
     late("tau.agent.ports"): "ToolContext",
     late("tau.coding.ports"): "CodingContext",
-    late("tau.agent.hooks"): "Hooks Refusal ToolQuestion",
+    late("tau.agent.hooks"): "CallReview Hooks Refusal ToolQuestion",
     late("tau.agent.ui"): "Ui",
     late("tau.ai.dialect"): "Request",
     late("tau.ai.model"): "Model ThinkingLevel",

@@ -2,7 +2,7 @@
 
 import stat
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -69,10 +69,10 @@ class DoctorInput(Struct, frozen=True, kw_only=True):
 CheckSource = Callable[[DoctorInput], AsyncIterator[DoctorCheck]]
 
 
-async def run_checks(given: DoctorInput) -> list[DoctorCheck]:
-    """Run all checks. One that fails unexpectedly is itself a finding."""
+async def run_checks(given: DoctorInput, more: Sequence[CheckSource] = ()) -> list[DoctorCheck]:
+    """Run all checks, and `more`. One that fails unexpectedly is itself a finding."""
     found: list[DoctorCheck] = []
-    for source in SOURCES:
+    for source in (*SOURCES, *more):
         try:
             found += [check async for check in source(given)]
         except (TauError, OSError) as error:

@@ -79,8 +79,11 @@ class UrlScheme(Protocol):
         """Raises ToolError if the target is not writable."""
         ...
 
-    def written_files(self, rest: str) -> tuple[Path, ...]:
-        """The files that a write changes, except the session's own. Raises ToolError."""
+    def written_files(self, rest: str) -> tuple[Path, ...] | None:
+        """The files that a write changes, except the session's own; None if another program decides.
+
+        Raises ToolError.
+        """
         ...
 
 
@@ -101,8 +104,8 @@ class UrlRouter(Protocol):
         """Whether this is an internal URL rather than a path."""
         ...
 
-    def written_files(self, url: str) -> tuple[Path, ...]:
-        """The files that a write to this URL changes, except the session's own. Raises ToolError."""
+    def written_files(self, url: str) -> tuple[Path, ...] | None:
+        """See `UrlScheme.written_files`."""
         ...
 
     async def resolve(self, url: str, ctx: ToolContext) -> Resource: ...

@@ -322,12 +322,10 @@ async def _trust(options: SessionOptions, paths: Paths) -> tuple[bool, bool, lis
 
 
 def _load_settings(options: SessionOptions, paths: Paths) -> LoadedSettings:
-    """With a warning for what the project's settings no longer forbid, until a person may have read it."""
+    """Remember how strict the project's settings are."""
     loaded = load_settings(paths, options.cwd, files=options.config_files, flags=options.settings)
     if loaded.project or mode_of(paths.project_rules):
-        is_seen = options.ui is not None
-        loosened = project_rules.check_rules(options.cwd, paths, loaded, remember=is_seen)
-        return replace(loaded, warnings=[*loosened, *loaded.warnings])
+        project_rules.remember_rules(options.cwd, paths, loaded)
     return loaded
 
 

@@ -13,7 +13,7 @@ from tau.agent.abort import Abort, Aborted
 from tau.agent.call_context import NestedCall
 from tau.agent.events import AgentSettled, Notice, RunError
 from tau.agent.hooks import Hooks, RunStart
-from tau.agent.loop import Outcome, run_loop
+from tau.agent.loop import Outcome, accept_queued, run_loop
 from tau.agent.loop_owner import AnswerWatch, EventListener, InterruptMode, Setup, StreamFunction
 from tau.agent.output import ToolOutput
 from tau.agent.ports import ToolContext
@@ -215,7 +215,7 @@ class AgentRunner(Struct, kw_only=True):
                     await self._settle(abort)
                 messages += outcome.messages
                 is_over = bool(outcome.error) or outcome.aborted or abort.aborted
-                prompts = [] if is_over else self._take_queued()
+                prompts = [] if is_over else await accept_queued(self, self._take_queued(), abort)
                 if prompts:
                     blocks = 0
                 elif not is_over and (task := await self._before_stop(outcome, blocks, abort)):
@@ -299,7 +299,7 @@ class AgentRunner(Struct, kw_only=True):
         self.resumed = True
 
     async def _rerun(self, abort: Abort) -> Outcome:
-        return await run_loop(self, self.queue.take_steering(), abort)
+        return await run_loop(self, await accept_queued(self, self.queue.take_steering(), abort), abort)
 
     def _take_queued(self) -> Sequence[Prompt]:
         """Messages that were queued after the loop last checked."""
