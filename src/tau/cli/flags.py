@@ -312,10 +312,17 @@ _COMMANDS = (
         values={"remove": HOSTS, "test": HOSTS},
     ),
     Subcommand(
-        "extensions [list] [--all] [--json]",
+        "extensions [list|time] [--all] [--json]",
         "list skills, commands, hooks and other files that were found, or turn them off",
-        "list enable disable",
+        "list enable disable time",
         "--all --json",
+    ),
+    Subcommand(
+        "plugin list|install|update|...",
+        "install, update, write and check plugins",
+        "list install update remove enable disable show link validate doctor new marketplace",
+        "--scope --dry-run --yes --json --kind",
+        completes=FILE,
     ),
     Subcommand(
         "hooks [list|test EVENT]",

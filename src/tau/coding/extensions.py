@@ -117,6 +117,10 @@ class SessionExtensions(Protocol):
         """Run `/name arguments`; False if no extension has this command. Raises TauError if it fails."""
         ...
 
+    async def settle(self) -> None:
+        """Wait until the handlers of all past events have run."""
+        ...
+
     async def reload(self) -> list[str]:
         """Load all of them again; one that fails stays as it was. Returns what to say."""
         ...

@@ -104,6 +104,8 @@ _TABLE = {
                 ANY_TIME,
             ),
         ),
+        ("plugins", "", "Show plugins and Python extensions", "extensions.plugins", ANY_TIME),
+        ("reload-plugins", "", "Load Python extensions again", "extensions.reload_plugins", IDLE),
         (
             *("hooks", "[enable ID|disable ID]"),
             *("Show command hooks and what they did", "hooks.hooks", ANY_TIME),

@@ -347,7 +347,8 @@ async def _load_extensions(
     """The host of the extensions; None if there are none, which costs no import."""
     given = options.extensions or options.hook_files or options.extension_functions
     own = [root for root in roots if root.provider.id in ("native", "tau-plugins")]
-    found = settings.extensions or has_any(own, CODE) or has_entry_points(paths.cache / "no-extensions")
+    has_plugins = any(root.plugin for root in own)
+    found = settings.extensions or has_plugins or has_any(own, CODE) or has_entry_points(paths.home)
     if not given and (options.no_extensions or not found):
         return None
     return await extension_setup.load_extensions(options, settings, paths, supplies, events.emit, services)

@@ -211,9 +211,11 @@ def has_any(roots: Iterable[Root], kinds: Sequence[Kind] = AT_START) -> bool:
     ) or any(root.provider.id == "claude" and os.path.lexists(f"{root.path}/plugins") for root in roots)
 
 
-def has_entry_points(stamp: Path) -> bool:
+def has_entry_points(home: Path) -> bool:
     """Whether an installed package may have extensions. A stamp file remembers folders that have none."""
-    folders = [name for name in sys.path if name.endswith(("site-packages", "dist-packages"))]
+    stamp, own = home / "cache" / "no-extensions", str(home / "python" / "site-packages")
+    folders = [name for name in sys.path if name.endswith(("site-packages", "dist-packages")) and name != own]
+    folders += [own] if os.path.isdir(own) else []  # noqa: PTH112
     times = "\n".join(f"{name} {modified_ns(Path(name))}" for name in folders)
     try:
         if stamp.read_text(encoding="utf-8") == times:

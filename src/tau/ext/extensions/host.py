@@ -88,6 +88,10 @@ class ExtensionHost(SessionLink):
         self._contexts.clear()
         await self._services.aclose()
 
+    async def settle(self) -> None:
+        """Wait until the handlers of all past events have run."""
+        await self.facts.settle()
+
     def attach(self, face: Face) -> None:
         self.face = face
 

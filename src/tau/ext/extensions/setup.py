@@ -1,5 +1,6 @@
 """Opens the extensions of a session: the one entry for the composition root."""
 
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -72,9 +73,13 @@ def find_sources(
     """Everything to load, in order."""
     found = SourceList(options.cwd, settings.disabled_extensions)
     if not options.no_extensions:
+        packages = str(paths.home / "python" / "site-packages")
+        if packages not in sys.path and Path(packages).is_dir():
+            sys.path.append(packages)  # last: nothing there replaces what tau uses
         registry = supplies().discovery
         registry.refresh()
         found.add_discovered(registry)
+        found.add_plugins(registry)
         found.add_given(settings.extensions, "settings")
         found.add_packages(paths.cache / "entry_points.json")
     found.add_given(options.extensions, "flag")

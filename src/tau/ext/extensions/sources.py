@@ -53,6 +53,16 @@ class SourceList:
                 origin: Origin = "plugin" if item.source.provider == "tau-plugins" else "user"
                 self.add(path, "project" if item.level == "project" else origin, source_kind, quiet=True)
 
+    def add_plugins(self, registry: CapabilityRegistry) -> None:
+        """Plugins that are Python packages themselves."""
+        for root in registry.roots():
+            if root.provider.id == "tau-plugins" and (root.level == "user" or registry.options.trusted):
+                try:
+                    for source in _package(Path(root.path), "plugin", "extension"):
+                        self._append(source)
+                except (OSError, ExtensionError) as error:
+                    self.problems.append((Path(root.path), str(error)))
+
     def add_given(self, names: Iterable[str], origin: Origin, kind: SourceKind = "extension") -> None:
         """Paths that the user wrote: relative to the folder, with `~`. Raises UsageError."""
         for name in names:
