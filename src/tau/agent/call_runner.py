@@ -107,7 +107,8 @@ class CallRunner(Struct):
     started: dict[str, Effects] = {}
 
     async def run_all(self, calls: list[ToolCall]) -> None:
-        self.tools = {tool.name: tool for tool in self.setup.tools}
+        self.tools = {alias: tool for tool in self.setup.tools for alias in tool.aliases}
+        self.tools |= {tool.name: tool for tool in self.setup.tools}
         try:
             for batch in _batches(calls, self.tools):
                 await self.run_parallel(batch)
@@ -163,7 +164,7 @@ class CallRunner(Struct):
         effects = self.started.get(call.id)
         if effects is None:  # its approval was still pending
             return ToolOutput.text(NOT_STARTED, is_error=True)
-        changes = effects.writes or effects.runs or effects.network
+        changes = effects.writes or effects.runs or effects.network or effects.mcp
         return ToolOutput.text(STOPPED if changes else UNFINISHED, is_error=True)
 
     async def output(self, call: ToolCall) -> ToolOutput:
@@ -185,7 +186,7 @@ class CallRunner(Struct):
     async def run_tool(self, call: ToolCall) -> ToolOutput:
         tool = self.tools.get(call.name)
         if tool is None:
-            known = ", ".join(self.tools) or "none"
+            known = ", ".join(tool.name for tool in self.setup.offered_tools()) or "none"
             raise ToolError(f'There is no tool named "{call.name}". Tools: {known}.')
         problem = self.broken.get(call.id)
         if problem is not None:

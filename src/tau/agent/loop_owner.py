@@ -36,9 +36,10 @@ class Setup(Struct, frozen=True, kw_only=True):
     service_tier: str | None = None
     thinking_budgets: Mapping[str, int] = {}  # by thinking level
     interrupt_mode: InterruptMode = "immediate"
+    hidden: frozenset[str] = frozenset()  # tools that calls find, and requests do not include
 
     def offered_tools(self) -> list[Tool[Any]]:
-        return [tool for tool in self.tools if tool.offered]
+        return [tool for tool in self.tools if tool.offered and tool.name not in self.hidden]
 
     def specs(self) -> list[ToolSpec]:
         """The offered tools as sent; the demo model gets short descriptions."""

@@ -3,7 +3,7 @@
 import sys
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 from msgspec import Struct
 
@@ -15,6 +15,18 @@ from tau.ai.dialect import ToolSpec
 P = TypeVar("P", bound=Struct)
 
 
+class ToolOrigin(Struct, frozen=True):
+    """Who supplies a tool. If it is `always` offered, no search hides it."""
+
+    kind: Literal["builtin", "custom", "extension", "mcp"] = "builtin"
+    server: str = ""
+    tool: str = ""
+    always: bool = False
+
+
+BUILTIN = ToolOrigin()
+
+
 class Tool(Generic[P]):
     """Subclass as `class Read(Tool[ReadParams])`; the prompt is the `.md` file beside the module.
 
@@ -24,6 +36,8 @@ class Tool(Generic[P]):
     name: str
     label: str
     exclusive: bool = False  # never runs in parallel with another call
+    origin: ToolOrigin = BUILTIN
+    aliases: tuple[str, ...] = ()  # other names that models call it by
     params: type[P]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

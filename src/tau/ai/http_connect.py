@@ -20,6 +20,11 @@ from tau.base.errors import ProviderError
 
 NEXT_ADDRESS_S = 0.25  # before the next address is tried
 
+
+class ConnectFailed(ProviderError):
+    """No connection could be opened, so nothing was sent."""
+
+
 Address: TypeAlias = tuple[int, int, int, str, Any]  # as getaddrinfo gives it
 
 
@@ -153,15 +158,15 @@ async def _tunnel(connection: HttpConnection, url: Url, proxy: Url, timeouts: Ti
         raise ProviderError(refusal, retryable=answer.status >= 500)
 
 
-def _explain(error: OSError, peer: str, limit_s: float) -> ProviderError:
+def _explain(error: OSError, peer: str, limit_s: float) -> ConnectFailed:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return ProviderError(
+        return ConnectFailed(
             f"The certificate of {peer} is not trusted: {error.verify_message}. If your network has its own "
             "certificate authority, set TAU_CA_FILE or SSL_CERT_FILE to its file."
         )
     if isinstance(error, ssl.SSLError):
         cut = isinstance(error, ssl.SSLEOFError)
-        return ProviderError(f"TLS with {peer} failed: {error.reason}. Does it speak https?", retryable=cut)
+        return ConnectFailed(f"TLS with {peer} failed: {error.reason}. Does it speak https?", retryable=cut)
     if isinstance(error, socket.gaierror):
         reason = f"cannot resolve its address ({error.strerror})"
     elif isinstance(error, TimeoutError):
@@ -170,4 +175,4 @@ def _explain(error: OSError, peer: str, limit_s: float) -> ProviderError:
         reason = "connection refused"
     else:
         reason = error.strerror or str(error) or "it closed the connection"
-    return ProviderError(f"Cannot connect to {peer}: {reason}.", retryable=True)
+    return ConnectFailed(f"Cannot connect to {peer}: {reason}.", retryable=True)

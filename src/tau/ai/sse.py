@@ -35,6 +35,16 @@ class Splitter:
         self._at_start = True
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
+        found: list[SseEvent] = []
+        for block in self.feed_blocks(chunk):
+            if block.startswith(b"data: ") and b"\n" not in block:
+                found.append(("message", block[6:]))
+            elif event := _parse(block):
+                found.append(event)
+        return found
+
+    def feed_blocks(self, chunk: bytes) -> list[bytes]:
+        """The events as their lines, for readers that need more than names and data."""
         if self._after_cr and chunk.startswith(b"\n"):
             chunk = chunk[1:]
             self._after_cr = False
@@ -57,13 +67,7 @@ class Splitter:
         if blocks and self._at_start:
             self._at_start = False
             blocks[0] = blocks[0].removeprefix(BOM_UTF8)
-        found: list[SseEvent] = []
-        for block in blocks:
-            if block.startswith(b"data: ") and b"\n" not in block:
-                found.append(("message", block[6:]))
-            elif event := _parse(block):
-                found.append(event)
-        return found
+        return blocks
 
     def _check_size(self) -> None:
         if len(self._pending) > EVENT_BYTES:
@@ -150,6 +154,19 @@ def decode_event(decoder: Decoder[T], data: bytes) -> T:
             excerpt = shortened(text, EXCERPT_CHARS)
             message = f"The server sent an invalid event ({error}): {excerpt!r}."
             raise ProviderError(message, retryable=True, kind="bug") from error
+
+
+def event_decoder(decoder: Decoder[T], empty: T) -> Callable[[bytes], T]:
+    """Decodes events fast; one without content is `empty`."""
+    decode_well = decoder.decode
+
+    def decode(data: bytes) -> T:
+        try:
+            return decode_well(data)
+        except (DecodeError, UnicodeDecodeError, RecursionError):
+            return decode_event(decoder, data) if data.strip() else empty
+
+    return decode
 
 
 def decode_document(decoder: Decoder[T], data: bytes) -> T | None:

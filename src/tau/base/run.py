@@ -318,17 +318,20 @@ class LocalRunner:
         fds: Sequence[int] = (),
         terminal: Pty | None = None,
         family: ProcessTree | None = None,
+        inherit: Callable[[str], bool] = lambda name: True,
     ) -> Process:
         """Raises OSError naming the program or `cwd` that cannot be used.
 
-        Every child sees TAU=1, and in TAU_RUN an id that identifies it even outside our group; callers
-        that need the id before the start set it in `env`.
+        `inherit` says which of our variables it gets, besides what all get. Every child sees TAU=1, and in
+        TAU_RUN an id that identifies it even outside our group; callers that need the id before the start
+        set it in `env`.
         """
         argv = [self.shell, "-c", command] if isinstance(command, str) else list(command)
         if not argv:
             raise ValueError("No command to run")
         marks = {"TAU": "1", RUN_ID: os.urandom(8).hex(), **(family.env if family else {})}
-        full_env = {**inherited(os.environ, self._pass_env), **marks, **(env or {})}
+        ours = inherited(os.environ, self._pass_env)
+        full_env = {**{name: ours[name] for name in ours if inherit(name)}, **marks, **(env or {})}
         is_own = sandbox is OUTSIDE or (self._sandbox is OUTSIDE and not sandbox and not self._for_commands)
         if is_own and "PATH" not in (env or {}):
             full_env["PATH"] = programs.safe_path()

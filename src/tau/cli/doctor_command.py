@@ -19,6 +19,7 @@ from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
 from tau.config.secret_mask import make_mask, mask_known_secrets
 from tau.ext.hooks.hook_check import check_hooks
+from tau.ext.mcp.doctor_check import check_mcp
 from tau.modes.output_stream import OutputStream, tell
 
 OPTIONS = {"--json", "--redact", "--dry-run"}
@@ -39,7 +40,7 @@ async def _check(*, as_json: bool) -> int:
     mask_known_secrets(os.environ, paths)
     with closing(LocalRunner()) as runner:
         given = DoctorInput(paths=paths, cwd=current_folder(), environ=os.environ, runner=runner)
-        checks = await run_checks(given, (check_hooks,))
+        checks = await run_checks(given, (check_hooks, check_mcp))
     if as_json:
         _print({"ok": is_healthy(checks), "checks": checks})
     else:

@@ -161,6 +161,15 @@ FLAGS = (
     Flag("skills", "offer only these skills, such as pdf,git-*", PROMPT, VALUE, "GLOBS"),
     Flag("no-skills", "offer no skills", PROMPT),
     Flag(
+        "mcp-config",
+        "start the MCP servers of this file too; repeatable",
+        group=PROMPT,
+        kind=LIST,
+        metavar="FILE",
+        completes=FILE,
+    ),
+    Flag("no-mcp", "start no MCP servers but those of --mcp-config", group=PROMPT),
+    Flag(
         "approval-mode",
         "ask before every change, allow the workspace, only read, or never ask",
         SAFETY,
@@ -265,6 +274,12 @@ _COMMANDS = (
         "list search show rename delete restore reindex export",
         "--all --here --limit --json",
         values={"show": SESSIONS, "rename": SESSIONS, "delete": SESSIONS, "export": SESSIONS},
+    ),
+    Subcommand(
+        "mcp [list|get|add|remove|test|call|...]",
+        "add, test and call MCP servers, and be one",
+        "list get add add-json remove enable disable test tools call resources prompts reconnect logs pins",
+        "--json --scope --env --header --type --cwd --timeout",
     ),
     Subcommand(
         "models [list|search|show|refresh]",

@@ -211,6 +211,8 @@ def session_options(
         flags={
             name: value or "true" for name, _, value in (one.partition("=") for one in parsed.all("flag"))
         },
+        mcp=not parsed.has("no-mcp"),
+        mcp_files=tuple(typed_path(name).absolute() for name in parsed.all("mcp-config")),
         settings=flag_settings(parsed),
         ui=ui,
         dialogs=dialogs,

@@ -39,6 +39,28 @@ usage: tau sessions [--all] [--limit N] [--json]        list sessions in this fo
 
 An ID prefix is enough. Words match by prefix; "two words" in quotes match as a phrase.
 """,
+    "mcp": """\
+usage: tau mcp [list] [--json]                          show all MCP servers and their state
+       tau mcp add NAME URL [--header "NAME: VALUE"]    add a remote server
+       tau mcp add NAME [--env NAME=VALUE] -- COMMAND   add a program
+       tau mcp add-json NAME JSON                       add a definition as in mcp.json
+       tau mcp get|remove|enable|disable NAME           show, remove or switch one
+       tau mcp test|reconnect NAME                      connect and list
+       tau mcp tools [NAME]                             list tools
+       tau mcp call NAME TOOL [JSON | ARG=VALUE ...]    call a tool
+       tau mcp resources NAME [URI]                     list resources, or read one
+       tau mcp prompts NAME [PROMPT [ARG=VALUE ...]]    list prompts, or expand one
+       tau mcp logs NAME                                show what it printed to stderr
+       tau mcp pins [NAME [forget]]                     list the definitions that are in use
+
+  --scope user|project   where to add or remove: mcp.json in your folder or in the project's .tau
+  --type http|sse        how to speak with a URL; default: http
+  --cwd DIR              start a program there
+  --timeout MS           limit for a call
+  --json                 print JSON
+
+Servers of Claude Code, Codex, Cursor, VS Code and others are found too. tau help is short: see docs/mcp.md.
+""",
     "models": """\
 usage: tau models [list [QUERY]] [--json]    list known or matching models
        tau models search WORD ... [--json]   list models whose id or name has all words

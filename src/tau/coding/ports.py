@@ -269,6 +269,39 @@ class CodingContext(ToolContext, Protocol):
         ...
 
 
+class ServerStatus(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An MCP server as every face shows it. `why` says what is wrong, or why it is off."""
+
+    name: str
+    state: str
+    why: str = ""
+    provider: str = ""
+    path: str = ""
+    type: str = ""
+    target: str = ""
+    tools: int = 0
+    tokens: int = 0
+    version: str = ""
+    protocol: str = ""
+
+
+class ServerPort(Protocol):
+    """The MCP servers of a session, as its faces see them. Their code loads when there are any."""
+
+    async def wait_first(self) -> None:
+        """Before the first request: wait a moment for tools. Raises TauError if a required one is missing."""
+        ...
+
+    def status(self) -> list[ServerStatus]: ...
+    async def wait_settled(self) -> None:
+        """Wait until every server is connected or has failed."""
+        ...
+
+    async def open(self) -> Any:
+        """The servers themselves, for the verbs of `/mcp`. Raises TauError."""
+        ...
+
+
 class SessionFactory(Protocol):
     """Creates another session like this one. Injected by the composition root to avoid importing it."""
 

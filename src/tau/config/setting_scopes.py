@@ -17,6 +17,7 @@ USER_ONLY = frozenset(
         *("retry.fallbackRevertPolicy", "contextFiles.enabled", "interruptMode", "task.maxConcurrency"),
         *("ttsr.builtinRules", "ttsr.disabledRules", "ttsr.maxInterrupts"),
         *("rpc.dialogTimeout", "disabledProviders", "disabledExtensions", "extensions"),  # may be guards
+        *("tools.discoveryMode", "tools.essentialOverride", "mcp.discoveryMode"),
         *("hooks.disabled", "hooks.allowedHosts"),
         *("skills.customDirectories", "skills.includeSkills", "skills.listingTokens"),
     }
@@ -43,6 +44,7 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "hooks.onError": ("block", "ask", "allow"),
     "images.blockImages": ON,
     "inspectImage.enabled": OFF,
+    "mcp.enabled": OFF,
     "plan.enabled": ON,
     "retry.maxRetries": LOWER,
     "retry.modelFallback": OFF,

@@ -124,7 +124,7 @@ class ToolsSettings(Struct, frozen=True, rename="camel"):
         list[str],
         Meta(
             description="Allow without asking: patterns such as run: git status *, write: ~/notes/**,"
-            " connect: example.com, tool: ssh, read: ~/.netrc",
+            " connect: example.com, tool: ssh, mcp: github.get_*, read: ~/.netrc",
             extra=USER,
         ),
     ] = []
@@ -158,6 +158,17 @@ class ToolsSettings(Struct, frozen=True, rename="camel"):
     output_max_columns: Annotated[
         int, Meta(description="Truncate output lines at this column", ge=1, le=1_000_000)
     ] = 768
+
+    discovery_mode: Annotated[
+        Literal["auto", "all", "mcp-only", "off"],
+        Meta(
+            description="Hide tools until the model searches for them; auto: those of MCP servers if there"
+            " are more than 40 tools; mcp-only: always those; all: built-in tools that are not essential too"
+        ),
+    ] = "auto"
+    essential_override: Annotated[
+        list[str], Meta(description="Tools that are never hidden; default: read, bash, edit")
+    ] = []
 
 
 class KeysSettings(Struct, frozen=True, rename="camel"):
@@ -398,6 +409,20 @@ class ThinkingBudgets(Struct, frozen=True, rename="camel"):
     max: Annotated[int, Meta(description="Tokens at level max", ge=1024)] = THINKING_BUDGETS["max"]
 
 
+class McpSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Start the MCP servers that files define")] = True
+    discovery_mode: Annotated[bool, Meta(description="Old name of tools.discoveryMode: mcp-only")] = False
+    resource_updates: Annotated[
+        bool, Meta(description="Tell the model when a resource it has read changes", extra=USER)
+    ] = False
+    sampling_tokens: Annotated[
+        int,
+        Meta(
+            description="Tokens per session that servers may use from your model; 0: none", ge=0, extra=USER
+        ),
+    ] = 20_000
+
+
 class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     """All settings with their defaults. Files spell keys in camelCase, with nested or dotted groups."""
 
@@ -458,6 +483,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     checkpoint: CheckpointSettings = CheckpointSettings()
     plan: PlanSettings = PlanSettings()
     ssh: SshSettings = SshSettings()
+    mcp: McpSettings = McpSettings()
     read: ReadSettings = ReadSettings()
     edit: EditSettings = EditSettings()
     search: SearchSettings = SearchSettings()

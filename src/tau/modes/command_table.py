@@ -106,6 +106,7 @@ _TABLE = {
         ),
         ("plugins", "", "Show plugins and Python extensions", "extensions.plugins", ANY_TIME),
         ("reload-plugins", "", "Load Python extensions again", "extensions.reload_plugins", IDLE),
+        ("mcp", "[VERB ...]", "Show, add, test and call MCP servers", "mcp.mcp", ANY_TIME),
         (
             *("hooks", "[enable ID|disable ID]"),
             *("Show command hooks and what they did", "hooks.hooks", ANY_TIME),

@@ -37,6 +37,7 @@ from tau.coding.output import OutputCap, widest_limits
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.resources import SessionResources, open_resources
 from tau.coding.sandbox import LateSandbox, SandboxHook
+from tau.coding.session.runner import MoreTools
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from tau.coding.supplies import PromptFiles, Supplies
     from tau.ext.extensions.host import ExtensionHost
     from tau.sdk.command_hooks import LateHooks
+    from tau.sdk.more_tools import MoreToolsInput
 
 effects_approval = late("tau.agent.approved_effects")
 extension_setup = late("tau.ext.extensions.setup")
@@ -72,6 +74,9 @@ stream_rules = late("tau.coding.rules.stream_rules")
 skill_urls = late("tau.coding.skills.urls")
 supplying = late("tau.coding.supplies")
 trust = late("tau.config.trust")
+more_tools = late("tau.sdk.more_tools")
+
+SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
 
 HOOK_KINDS: tuple[Kind, ...] = ("hooks", "settings")
 """Where command hooks can be."""
@@ -85,13 +90,14 @@ async def compose(
     conversation = await _open_conversation(options, paths, settings, services)
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
     trusted, is_distrusted, problems = await _trust(options, paths)
-    roots = find_roots(cwd := options.cwd, paths)
-    supplies = cache(lambda: supplying.Supplies(cwd, paths, settings, trusted=trusted, roots=roots))
+    roots = find_roots(options.cwd, paths)
+    supplies = cache(lambda: supplying.Supplies(options.cwd, paths, settings, trusted=trusted, roots=roots))
     host = await _load_extensions(options, settings, paths, supplies, roots, events := EventBus(), services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
     environment = await _open_environment(options, conversation, runner, models, settings, services, events)
-    folders = WorkspaceFolders(cwd, options.add_dirs)
-    resources = await open_resources(cwd, runner, paths, settings, environ, services, outside, sandbox)
+    folders = WorkspaceFolders(options.cwd, options.add_dirs)
+    shared = (runner, paths, settings, environ, services)
+    resources = await open_resources(options.cwd, *shared, outside, sandbox)
     ask = partial(complete, stream := _stream(options, settings, models, host))
     tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
@@ -99,9 +105,10 @@ async def compose(
     _register_supplies(environment, supplies)
     known = (options, paths, settings, environ, environment, outside, permissions, supplies)
     asked = _command_hooks(*known, trusted=trusted, services=services) if has_any(roots, HOOK_KINDS) else None
-    own = None if host is None else host.hooks
-    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked, own)
+    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked, host)
     fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
+    around = (paths, environ, environment.events.emit, conversation, services, (outside, sandbox))
+    more = await _open_more(options, settings, around, supplies, roots)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems, host)
     nested_context = LateNestedContext(supplies, folders, conversation, environment.queue, settings)
@@ -115,7 +122,8 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=HookChain((*_some(asked), hooks, fence, nested_context, *_some(rules))),
+            hooks=_chain(asked, hooks, fence, nested_context, more.selection, rules),
+            more=more,
             command_hooks=asked,
             rules=rules,
             plan=environment.plan,
@@ -161,6 +169,22 @@ def _tools(
         urls=environment.world.urls,
     )
     return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
+
+
+async def _open_more(
+    options: SessionOptions,
+    settings: Settings,
+    around: "MoreToolsInput",
+    supplies: "Callable[[], Supplies]",
+    roots: Sequence[Root],
+) -> MoreTools:
+    """Nothing, and no import, if no file can name a server and no tool can be hidden."""
+    is_found = options.mcp and settings.mcp.enabled and has_any(roots, SERVER_KINDS)
+    named = is_found or options.mcp_files or options.mcp_servers
+    if not named and settings.tools.discovery_mode != "all":
+        return MoreTools()
+    found = (lambda: supplies().discovery) if is_found else None
+    return await more_tools.open_more_tools(options, settings, *around, discover=found)
 
 
 def _connect(session: Session, environment: ToolEnvironment, models: SessionModels, paths: Paths) -> Session:
@@ -398,8 +422,8 @@ def _command_hooks(
     return late_hooks.LateHooks(parts, services)
 
 
-def _some(hooks: Hooks | None) -> tuple[Hooks, ...]:
-    return () if hooks is None else (hooks,)
+def _chain(*hooks: Hooks | None) -> HookChain:
+    return HookChain([one for one in hooks if one is not None])
 
 
 def _system_prompt(
@@ -508,7 +532,7 @@ def _hooks(
     sandbox: LateSandbox | None,
     permissions: SessionPermissions,
     asked_first: Hooks | None = None,
-    own: Hooks | None = None,
+    host: "ExtensionHost | None" = None,
     *,
     records: bool = True,
 ) -> Hooks:
@@ -549,4 +573,5 @@ def _hooks(
         folders.on_change(sandbox.change_roots)
         contain.append(SandboxHook(sandbox))
     record = (environment.recorder,) if records else ()
-    return HookChain((*options.hooks, *_some(own), *contain, approval, *record, cap))
+    own = () if host is None else (host.hooks,)
+    return HookChain((*options.hooks, *own, *contain, approval, *record, cap))

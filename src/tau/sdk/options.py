@@ -48,6 +48,9 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     config_files: tuple[Path, ...] = ()
     add_dirs: tuple[Path, ...] = ()  # workspace folders besides cwd
     trust: bool = False  # run what the repository supplies, this time only
+    mcp: bool = True  # start the MCP servers that files define
+    mcp_files: tuple[Path, ...] = ()  # more files that define some
+    mcp_servers: dict[str, dict[str, Any]] = {}  # and servers by name, as in such a file
     settings: dict[str, Any] = {}  # override all files; dotted keys
     ui: Ui | None = None
     dialogs: CodingDialogs | None = None  # with `ui`, for modes with richer dialogs

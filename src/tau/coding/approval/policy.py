@@ -24,7 +24,7 @@ stores = late("tau.coding.files.credential_stores")
 trust_locations = late("tau.config.trust_locations")
 
 Verdict = Literal["allow", "ask", "deny"]
-_Kind = Literal["tool", "read", "run", "write", "connect"]
+_Kind = Literal["tool", "read", "run", "write", "connect", "mcp"]
 _AUTH_FILE = "auth.json"
 MAX_PATH_CHARS = 10_000  # no file has a longer path
 _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
@@ -115,10 +115,10 @@ def decide(
     """Rules decide first, then the mode.
 
     `ask` asks for every write, command and connection, and for what another program does. `workspace` asks
-    for writes outside the workspace, to git's or tau's own files or to settings of agents, and for commands
-    that are not contained, not understood or destructive outside the workspace. `plan` denies writes and
-    commands. `yolo` asks for nothing. Reads of credentials ask in every mode but `yolo`; commands of the
-    demo model ask in every mode.
+    for writes outside the workspace, to git's or tau's own files or to settings of agents, for tools of MCP
+    servers, and for commands that are not contained, not understood or destructive outside the workspace.
+    `plan` denies writes and commands. `yolo` asks for nothing. Reads of credentials ask in every mode but
+    `yolo`; commands of the demo model ask in every mode.
 
     `contained`: the commands of this call run in a sandbox that was shown to work. It replaces the temporary
     folders unless it `shares_temporary`; then they are read-only, but not the permissions of what is there.
@@ -218,6 +218,8 @@ class _Judgment:
             self._read(path)
         for host in effects.network:
             self._connection(host)
+        if effects.mcp:
+            self._server_tool(effects.mcp, effects.mcp_change)
         if self._denial:
             return PolicyVerdict("deny", self._denial)
         if self._questions:
@@ -306,6 +308,27 @@ class _Judgment:
             needed=self._mode == "ask",
             allowed=self._is_tool_allowed
             or (self._allow is not None and self._allow.allowed.connection(host)),
+        )
+
+    def _server_tool(self, name: str, change: str) -> None:
+        """A tool of an MCP server acts where nothing here can bind it; a changed one is another tool."""
+        if self._mode == "plan":
+            self._denial = self._denial or _READ_ONLY
+        note = f"The server has changed what this tool says about itself:\n{change}"
+        item = ApprovalItem(
+            f"call the MCP tool {_on_one_line(name)}",
+            None if change else ("mcp", name),
+            "mcp",
+            name,
+            patterned=not change,
+            notes=(note,) if change else (),
+        )
+        is_allowed = self._is_tool_allowed or (self._allow is not None and self._allow.mcp(name) is not None)
+        self._judge(
+            item,
+            lambda rules: rules.mcp(name),
+            needed=self._mode in ("ask", "workspace"),
+            allowed=is_allowed and not change,
         )
 
     def _judge(

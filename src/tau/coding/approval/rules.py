@@ -25,9 +25,12 @@ shlex = late("shlex")
 
 RuleAction = Literal["allow", "ask", "deny"]
 ACTIONS: tuple[RuleAction, ...] = ("allow", "ask", "deny")
-_Kind = Literal["tool", "read", "run", "write", "connect"]
-_KINDS: tuple[_Kind, ...] = ("tool", "read", "run", "write", "connect")
-_EXAMPLES = '"run: git status *", "write: ~/notes/**", "read: ./.env", "connect: example.com" or "tool: ssh"'
+_Kind = Literal["tool", "read", "run", "write", "connect", "mcp"]
+_KINDS: tuple[_Kind, ...] = ("tool", "read", "run", "write", "connect", "mcp")
+_EXAMPLES = (
+    '"run: git status *", "write: ~/notes/**", "read: ./.env", "connect: example.com", "mcp: github.get_*"'
+    ' or "tool: ssh"'
+)
 
 
 class RuleMatch(Struct, frozen=True):
@@ -108,6 +111,10 @@ class RuleList(Struct, frozen=True):
     def tool(self, name: str) -> RuleMatch | None:
         return self._first(lambda rule: rule.kind == "tool" and fnmatchcase(name, rule.glob))
 
+    def mcp(self, name: str) -> RuleMatch | None:
+        """`name` is the server and its tool."""
+        return self._first(lambda rule: rule.kind == "mcp" and fnmatchcase(name, rule.glob))
+
     def read(self, target: Path) -> RuleMatch | None:
         return self._first(lambda rule: rule.kind == "read" and rule.path(target))
 
@@ -154,8 +161,8 @@ def parse(action: RuleAction, text: str, root: Path | None = None) -> Rule | str
     if rest.startswith("./") and kind in ("read", "write") and root is not None:
         rest = f"{root}/{rest.removeprefix('./')}"
     match kind:
-        case "tool":
-            return Rule("tool", text, glob=rest)
+        case "tool" | "mcp":
+            return Rule("mcp" if kind == "mcp" else "tool", text, glob=rest)
         case "read":
             before, star, _ = rest.partition("*")
             base = str(real(typed_path(before.rpartition("/")[0] or "/" if star else rest)))

@@ -1,6 +1,7 @@
 """Approves tool calls: decides by policy, asks the user, remembers and records the answers."""
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -245,6 +246,11 @@ def _patterns(items: Sequence[ApprovalItem]) -> tuple[str, ...]:
             case "read":
                 subject = item.subject
                 suggested = () if "*" in subject or not subject.isprintable() else (f"read: {subject}",)
+            case "mcp":
+                subject = item.subject
+                suggested = (
+                    () if re.search(r"[*?\[]", subject) or not subject.isprintable() else (f"mcp: {subject}",)
+                )
             case "tool":
                 return ()
         if not suggested:

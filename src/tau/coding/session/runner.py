@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -26,6 +26,7 @@ from tau.base.clock import now_ms
 from tau.base.errors import ProviderError, SessionError, TauError
 from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld, ModelRoles
+from tau.coding.ports import ServerPort
 from tau.coding.session.activities import Activities
 from tau.coding.session.answer_limits import AnswerLimits
 from tau.coding.session.context import last_choice, last_tier
@@ -37,6 +38,7 @@ from tau.config.settings import Settings
 if TYPE_CHECKING:
     from tau.coding.plan.mode import PlanMode
     from tau.coding.rules.stream_rules import StreamRules
+    from tau.coding.tool_search.selection import ToolSelection
     from tau.coding.undo.recorder import Recorder
 
 lost = late("tau.coding.session.lost_results")
@@ -44,6 +46,13 @@ lost = late("tau.coding.session.lost_results")
 MAX_STOP_BLOCKS = 5
 # The demo model reads prompts slowly and rarely calls a tool: two are enough to show how they work.
 DEMO_TOOLS = ("read", "bash")
+
+
+class MoreTools(NamedTuple):
+    """What supplies tools besides the session's own; None if there is none."""
+
+    selection: "ToolSelection | None" = None
+    servers: ServerPort | None = None
 
 
 class RequestSetup(Struct, kw_only=True):
@@ -56,6 +65,7 @@ class RequestSetup(Struct, kw_only=True):
     tools: Sequence[Tool[Any]]
     settings: Settings
     plan: "PlanMode"
+    more: MoreTools = MoreTools()
     limits: AnswerLimits = msgspec.field(default_factory=AnswerLimits)
     interrupt_mode: InterruptMode = "immediate"  # starts as in the settings
     service_tier: str | None = None  # starts as in the settings
@@ -77,11 +87,16 @@ class RequestSetup(Struct, kw_only=True):
         model = self.model()
         if self._system is None or self._system[0] != model:
             self._system = (model, self.system(model))
+        tools, hidden = self.tools, frozenset[str]()
+        if self.more.selection is not None and not model.demo:
+            arranged = self.more.selection.arrange(tools)
+            tools, hidden = arranged.tools, arranged.hidden
         return Setup(
             model=self.limits.served(model),
             thinking=self.plan.thinking() or model.clamp_thinking(self.thinking),
             system=self.plan.system(self._system[1]) if self.run_prompt is None else self.run_prompt,
-            tools=self.plan.tools(tools_for(model, self.tools)),
+            tools=self.plan.tools(tools_for(model, tools)),
+            hidden=hidden,
             max_tokens=self.limits.limit(model),
             cache_key=self.log.header.id,
             cache_retention=self.settings.cache_retention,
@@ -202,6 +217,9 @@ class AgentRunner(Struct, kw_only=True):
                 prompts = await self._begin_run(accepted, abort)
             self._answer_lost_calls()
             self._report_lost_jobs()
+            if (servers := self.next_request.more.servers) is not None:
+                async with abort.scope():
+                    await servers.wait_first()
             self.next_request.record_changes()
             for notice in self.next_request.clamp_notices():
                 self.emit(notice)

@@ -40,7 +40,7 @@ from tau.coding.session.compaction.compactor import Compactor
 from tau.coding.session.entries import KnownEntry, MessageEntry, ModelChange, SessionInfo
 from tau.coding.session.queue_file import persist_queue
 from tau.coding.session.recovery import RunRecovery
-from tau.coding.session.runner import AgentRunner, RequestSetup
+from tau.coding.session.runner import AgentRunner, MoreTools, RequestSetup
 from tau.coding.session.stats import UsageStats
 from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import Settings
@@ -105,14 +105,15 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     title_prompt: str = ""  # the user's own, for titles
     supplies: "Callable[[], Supplies]"
     extensions: "SessionExtensions | None" = None
+    more: MoreTools = MoreTools()
     command_hooks: "SessionHooks | None" = None  # None if no file could have one
 
 
 class Session:
     """Owns its parts. Modes use `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
     `plan`, `permissions`, `todos`, `recorder`, `folders`, `sandbox`, `jobs`, `tools`, `urls`, `requests`,
-    `supplies`, `command_hooks`, `extensions` and `settings`; `setup` returns the next request's setup.
-    `may_leave` asks the hooks whether another session may replace this one.
+    `supplies`, `servers` (of MCP), `command_hooks`, `extensions` and `settings`; `setup` returns the next
+    request's setup. `may_leave` asks the hooks whether another session may replace this one.
 
     A prompt goes from `prompt` through `AgentRunner.run_prompt` to the agent's `run_loop`.
     Each activity that can be stopped takes its abort from `activities`; `abort` stops the innermost one, and
@@ -122,7 +123,7 @@ class Session:
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
         self._closed = False
-        self.cwd, self.log = parts.world.cwd, parts.log
+        self.cwd, self.log, self.servers = parts.world.cwd, parts.log, parts.more.servers
         self.models, self.jobs = parts.world.models, parts.world.jobs
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
         self.settings, self.trusted = parts.settings, parts.trusted
@@ -141,6 +142,7 @@ class Session:
             tools=parts.tools,
             settings=parts.settings,
             plan=parts.plan,
+            more=parts.more,
         )
         if parts.folders is not None:
             parts.folders.on_change(lambda _: self.requests.renew_prompt())

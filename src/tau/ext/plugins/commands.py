@@ -143,7 +143,7 @@ class Plugins:
             raise TauError(f'"{text}" is neither a folder nor a git repository.')
         self.markets.save(market)
         return [
-            f"Added {market.name} with {len(rows)} plugins; install one with tau plugin install NAME@{market.name}."
+            f"Added {market.name}: {len(rows)} plugins. Install one: tau plugin install NAME@{market.name}"
         ]
 
     def marketplaces(self) -> list[str]:

@@ -41,7 +41,7 @@ def _imports(path: Path, tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.ImportFrom) and node.module == "tau.ext" and not node.level:
             for name in node.names:
                 if name.name in REMOVED:
-                    yield f"{path}:{node.lineno}: {name.name} goes in the next version; use {REMOVED[name.name]}."
+                    yield f"{path}:{node.lineno}: {name.name} goes soon; use {REMOVED[name.name]}."
                 elif name.name not in ext.__all__ and name.name != "*":
                     yield f"{path}:{node.lineno}: tau.ext has no {name.name}."
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tau.") and not node.level:

@@ -25,7 +25,7 @@ SourceKind = Literal["folder", "git", "marketplace", "package", "wheel", "npm"]
 
 
 class PluginSource(Struct, frozen=True, kw_only=True):
-    """Where a plugin is. `ref` is a branch, tag or commit; `sha` the commit it has to be; `folder` is below."""
+    """Where a plugin is. `ref` is a branch, tag or commit, `sha` the wanted commit, `folder` below it."""
 
     kind: SourceKind
     text: str
@@ -141,7 +141,7 @@ def _last_line(output: str) -> str:
 
 
 async def install_packages(requirements: Sequence[str], target: Path) -> None:
-    """Install packages into a folder, all at once, with tau's own versions. Raises TauError for a conflict."""
+    """Install packages into a folder, all at once, beside tau's own versions. Raises TauError."""
     constraints = target.with_name(f"{target.name}.constraints.txt")
     constraints.write_text("\n".join(_own_versions()) + "\n", encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)

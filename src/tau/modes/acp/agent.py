@@ -19,7 +19,8 @@ from tau.coding.session_index.labels import sessions_in, title_of
 from tau.config.paths import user_paths
 from tau.modes.acp.content import PromptBlock
 from tau.modes.acp.errors import INVALID_PARAMS, request_errors
-from tau.modes.acp.session import AcpSession, McpServer
+from tau.modes.acp.mcp_servers import McpServer, definition_of
+from tau.modes.acp.session import AcpSession
 from tau.modes.acp.transport import LineTransport
 from tau.modes.model_list import known_models
 from tau.sdk import SessionOptions, session_store
@@ -69,7 +70,7 @@ class AcpAgent:
             agent_capabilities=a.AgentCapabilities(
                 load_session=True,
                 prompt_capabilities=a.PromptCapabilities(image=True, audio=False, embedded_context=True),
-                mcp_capabilities=a.McpCapabilities(http=False, sse=False),
+                mcp_capabilities=a.McpCapabilities(http=True, sse=True),
                 session_capabilities=a.SessionCapabilities(
                     list=a.SessionListCapabilities(),
                     fork=a.SessionForkCapabilities(),
@@ -223,14 +224,14 @@ class AcpAgent:
         if len(self._sessions) >= MAX_SESSIONS:
             raise SessionError(f"{MAX_SESSIONS} sessions are open; close one first.")
         add_dirs = (*options.add_dirs, *(_folder(folder) for folder in folders or ()))
-        chosen = replace(options, cwd=_folder(cwd), add_dirs=add_dirs)
+        servers = {server.name: definition_of(server) for server in mcp_servers or ()}
+        chosen = replace(options, cwd=_folder(cwd), add_dirs=add_dirs, mcp_servers=servers)
         session = AcpSession(
             chosen,
             self._client,
             self._transport.notify,
             self._tasks,
             self._capabilities,
-            mcp_servers or (),
         )
         await session.open(id)
         self._sessions[session.id] = session

@@ -37,8 +37,6 @@ attachment_texts = late("tau.modes.session_commands.attachment_texts")
 BUSY = "The agent is still answering the last prompt; cancel it or wait."
 FAILED = "The run failed; the messages above and the log file say why."
 
-McpServer = a.HttpMcpServer | a.SseMcpServer | a.AcpMcpServer | a.McpServerStdio
-
 
 class AcpSession:
     """`write` sends an update for this session. Nothing is sent before `begin`, so that the answer to the
@@ -51,7 +49,6 @@ class AcpSession:
         write: Callable[[str, dict[str, Any]], None],
         tasks: asyncio.TaskGroup,
         capabilities: a.ClientCapabilities,
-        mcp_servers: Sequence[McpServer] = (),
     ) -> None:
         self.id = ""
         self._write = write
@@ -69,7 +66,6 @@ class AcpSession:
                 ),
             )
         self.host = SessionHost(own, self._take, tasks, naming=True, mode="acp")
-        self.mcp_servers = tuple(mcp_servers)  # for when sessions can use them
         self._call = CommandCall(self.host)
         self._models: list[models.ModelInfo] = []
         self._held: list[Update] | None = []
@@ -112,9 +108,6 @@ class AcpSession:
         for update in held:
             self._now(update)
         self.host.report_notices()
-        if self.mcp_servers:
-            names = ", ".join(server.name for server in self.mcp_servers)
-            self._take(e.Notice("warning", f"tau does not use MCP servers yet: {names}"))
         commands = (await state.get_commands(self._call, NoFields())).commands
         shown = [
             a.AvailableCommand(name=command.name, description=command.description or command.name)

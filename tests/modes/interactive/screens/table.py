@@ -20,6 +20,7 @@ ONE_LINE = frozenset(
     (
         "retry",
         "add-dir",
+        "mcp",
         "init",
         "review",
         "new",

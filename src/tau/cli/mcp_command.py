@@ -1,0 +1,34 @@
+"""`tau mcp`: adds, lists, tests and calls MCP servers."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+
+from msgspec import json
+
+from tau.base.errors import UsageError
+from tau.config.paths import current_folder
+from tau.modes.mcp_verbs import VERBS, VerbArgs, VerbReport, parse
+from tau.modes.output_stream import OutputStream
+from tau.sdk.servers import open_servers
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `tau mcp`. Raises TauError."""
+    verb, args = parse(words)
+    done = asyncio.run(_run(verb, args))
+    out = OutputStream()
+    if "--json" in args.options:
+        out.write(json.format(json.encode(done.text if done.data is None else done.data), indent=2) + b"\n")
+    else:
+        out.text(f"{done.text}\n")
+    return 0 if done.ok else 1
+
+
+async def _run(verb: str, args: VerbArgs) -> VerbReport:
+    do, _, _, _, starts = VERBS[verb]
+    only = None if verb in ("list", "tools") and not args.words else args.words[:1]
+    async with open_servers(current_folder(), os.environ, start=only if starts else ()) as servers:
+        if servers is None:
+            raise UsageError("The setting mcp.enabled is false.")
+        return await do(servers, args)

@@ -1,0 +1,152 @@
+"""Gives a session its MCP servers; their code loads when a file, a flag or a program names some."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from tau.agent.tool import Tool
+from tau.base import log
+from tau.base.errors import TauError
+from tau.base.late import late
+from tau.base.run import LocalRunner
+from tau.base.tasks import spawn
+from tau.coding.ports import ServerStatus
+from tau.coding.sandbox import LateSandbox
+from tau.config.layers import load_settings
+from tau.config.paths import user_paths
+from tau.config.secret_mask import mask_known_secrets
+
+if TYPE_CHECKING:
+    from tau.config.discovery.registry import CapabilityRegistry
+    from tau.ext.mcp.servers import McpParts, McpServers
+
+config_files = late("tau.ext.mcp.config_files")
+hosts = late("tau.ext.mcp.servers")
+reports = late("tau.ext.mcp.report")
+supplies = late("tau.coding.supplies")
+trust = late("tau.config.trust")
+
+
+class LateServers:
+    """Implements `ServerPort`. Use as `async with`; files are read and servers start in the background."""
+
+    def __init__(
+        self,
+        parts: "Callable[[], McpParts]",
+        discovery: "Callable[[], CapabilityRegistry] | None",
+        *,
+        files: Sequence[Path] = (),
+        given: Iterable[tuple[str, Mapping[str, Any], str]] = (),
+    ) -> None:
+        self._parts, self._discovery = parts, discovery
+        self._files, self._given = tuple(files), tuple(given)
+        self._group = asyncio.TaskGroup()
+        self._loading: asyncio.Task[None] | None = None
+        self._error: TauError | None = None
+        self.servers: McpServers | None = None
+        self.changed: Callable[[], None] = lambda: None
+
+    async def __aenter__(self) -> "LateServers":
+        await self._group.__aenter__()
+        self._loading = spawn(self._group, self._load())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._loading is not None
+        self._loading.cancel()
+        await asyncio.wait((self._loading,))
+        if self.servers is not None:
+            await self.servers.close()
+        await self._group.__aexit__(None, None, None)
+
+    async def _load(self) -> None:
+        await asyncio.sleep(0)
+        try:
+            parts = self._parts()
+            listing = await asyncio.to_thread(
+                lambda: config_files.find_servers(
+                    self._discovery and self._discovery(), parts.cwd, files=self._files, given=self._given
+                )
+            )
+            if listing.entries or listing.errors:
+                self.servers = hosts.McpServers(parts, self._group)
+                self.servers.parts.changed = lambda: self.changed()
+                self.servers.start(listing)
+        except TauError as error:
+            self._error = error
+        except Exception as error:
+            log.error("The MCP servers could not be loaded.", error)
+            self._error = TauError(f"The MCP servers could not be loaded: {error!r}.")
+
+    def tools(self) -> list[Tool[Any]]:
+        return [] if self.servers is None else self.servers.tools()
+
+    async def loaded(self) -> "McpServers | None":
+        """Wait until files are read. Raises TauError."""
+        assert self._loading is not None
+        await asyncio.wait((self._loading,))
+        if self._error is not None:
+            raise self._error
+        return self.servers
+
+    async def wait_first(self) -> None:
+        if (servers := await self.loaded()) is not None:
+            await servers.wait_first()
+
+    async def wait_settled(self) -> None:
+        if (servers := await self.loaded()) is not None:
+            for connection in servers.connections.values():
+                await connection.settled()
+
+    def status(self) -> list[ServerStatus]:
+        return [] if self.servers is None else reports.statuses(self.servers)
+
+    async def open(self) -> "McpServers":
+        if (await self.loaded()) is None:
+            self.servers = hosts.McpServers(self._parts(), self._group)
+        assert self.servers is not None
+        return self.servers
+
+
+@asynccontextmanager
+async def open_servers(
+    cwd: Path, environ: Mapping[str, str], *, start: Sequence[str] | None = None
+) -> "AsyncIterator[McpServers | None]":
+    """The servers of a folder without a session; those named in `start` connect, or all. None if off."""
+    paths = user_paths(environ)
+    log.to(paths.logs)
+    mask_known_secrets(environ, paths)
+    settings = load_settings(paths, cwd).settings
+    if not settings.mcp.enabled:
+        yield None
+        return
+    status = await asyncio.to_thread(trust.trust_status, cwd, paths)
+    discovery = supplies.Supplies(cwd, paths, settings, trusted=status.trusted).discovery
+    listing = await asyncio.to_thread(config_files.find_servers, discovery, cwd)
+    outside = LocalRunner(shell=settings.shell_path, pass_env=settings.tools.pass_env)
+    async with AsyncExitStack() as services:
+        services.callback(outside.close)
+        box = None
+        if settings.sandbox.mode != "off":
+            box = LateSandbox((cwd,), settings.sandbox, paths, outside)
+            await services.enter_async_context(box)
+        parts = hosts.McpParts(
+            cwd=cwd,
+            paths=paths,
+            environ=environ,
+            contained=outside.inside(box),
+            outside=outside,
+            warn=log.warning,
+            is_live=False,
+        )
+        group = await services.enter_async_context(asyncio.TaskGroup())
+        servers = hosts.McpServers(parts, group)
+        services.push_async_callback(servers.close)
+        chosen = [entry for entry in listing.entries if start is None or entry.name in start]
+        servers.start(replace(listing, entries=tuple(chosen)))
+        servers.listing = listing
+        yield servers
