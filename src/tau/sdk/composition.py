@@ -102,7 +102,6 @@ async def compose(
     tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
-    _register_supplies(environment, supplies)
     known = (options, paths, settings, environ, environment, outside, permissions, supplies)
     asked = _command_hooks(*known, trusted=trusted, services=services) if has_any(roots, HOOK_KINDS) else None
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked, host)
@@ -143,9 +142,7 @@ async def compose(
             extensions=host,
         )
     )
-    if host is not None:
-        host.bind(session, environment.world, ask, models.find)
-    return _connect(session, environment, models, paths)
+    return _connect(session, environment, models, paths, host, ask)
 
 
 def _tools(
@@ -187,8 +184,18 @@ async def _open_more(
     return await more_tools.open_more_tools(options, settings, *around, discover=found)
 
 
-def _connect(session: Session, environment: ToolEnvironment, models: SessionModels, paths: Paths) -> Session:
+def _connect(
+    session: Session,
+    environment: ToolEnvironment,
+    models: SessionModels,
+    paths: Paths,
+    host: "ExtensionHost | None",
+    ask: Complete,
+) -> Session:
     """Let the parts know their session."""
+    _register_supplies(environment, session.supplies)
+    if host is not None:
+        host.bind(session, environment.world, ask, models.find)
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
     environment.plan.changed = partial(_plan_changed, session)
     track_last_session(session, paths)

@@ -126,12 +126,15 @@ class Session:
         self.cwd, self.log, self.servers = parts.world.cwd, parts.log, parts.more.servers
         self.models, self.jobs = parts.world.models, parts.world.jobs
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
-        self.settings, self.trusted = parts.settings, parts.trusted
+        self.settings, self.trusted, self.may_leave = parts.settings, parts.trusted, parts.hooks.before_leave
         self.plan, self.permissions, self.sandbox = parts.plan, parts.permissions, parts.resources.sandbox
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
-        self.supplies, self.command_hooks = parts.supplies, parts.command_hooks
+        self.supplies, self.extensions, self.command_hooks = (
+            parts.supplies,
+            parts.extensions,
+            parts.command_hooks,
+        )
         self.activities, self.abort = parts.activities, parts.activities.abort
-        self.extensions, self.may_leave = parts.extensions, parts.hooks.before_leave
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
         self.stats = UsageStats(parts.log)
         self.requests = RequestSetup(

@@ -89,7 +89,7 @@ async def fetch(source: PluginSource, stage: Path) -> tuple[Path, str]:
         )
         archives = list(stage.glob("*.tgz"))
         if code or not archives:
-            raise TauError(f"npm could not fetch {source.text}: {_last_line(output)}")
+            raise TauError(f"Fetching {source.text} with npm failed: {_last_line(output)}")
         shutil.unpack_archive(archives[0], stage / "npm", filter="data")
         return _inner(stage / "npm" / "package", source.folder), ""
     raise TauError(f"{source.text} is not a plugin's folder or repository.")
@@ -111,7 +111,7 @@ async def _clone(source: PluginSource, target: Path) -> str:
     )
     code, output = await run(argv, target.parent, env=environ)
     if code:
-        raise TauError(f"git could not fetch {source.text}: {_last_line(output)}")
+        raise TauError(f"Fetching {source.text} with git failed: {_last_line(output)}")
     if wanted := source.sha or source.ref:
         if wanted.startswith("-"):
             raise TauError(f'"{wanted}" is not a branch, tag or commit.')

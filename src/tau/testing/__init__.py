@@ -199,7 +199,7 @@ def run(
     flags: dict[str, str] | None = None,
     settings: dict[str, Any] | None = None,
 ) -> Iterator[ExtensionTest]:
-    """A session in `cwd`, or a temporary folder, with a home of its own; everything is allowed.
+    """A session in `cwd`, or a temporary folder, with its own home; everything is allowed.
 
     `replies` are the model's answers, `answers` those of the user to dialogs.
     """
