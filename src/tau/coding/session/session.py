@@ -129,14 +129,10 @@ class Session:
         self.settings, self.trusted, self.may_leave = parts.settings, parts.trusted, parts.hooks.before_leave
         self.plan, self.permissions, self.sandbox = parts.plan, parts.permissions, parts.resources.sandbox
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
-        self.supplies, self.extensions, self.command_hooks = (
-            parts.supplies,
-            parts.extensions,
-            parts.command_hooks,
-        )
+        self.supplies, self.command_hooks = parts.supplies, parts.command_hooks
         self.activities, self.abort = parts.activities, parts.activities.abort
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
-        self.stats = UsageStats(parts.log)
+        self.stats, self.extensions = UsageStats(parts.log), parts.extensions
         self.requests = RequestSetup(
             log=parts.log,
             models=self.models,
