@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from binascii import a2b_base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -11,9 +12,11 @@ from tau.agent.events import AgentEvent, Notice
 from tau.agent.loop import Outcome
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
+from tau.ai.images import IMAGE_TYPES, MAX_IMAGE_CHARS
 from tau.ai.wire import Attachment, ImageContent
 from tau.base import log
 from tau.base.errors import TauError, UsageError
+from tau.base.image_header import image_type
 from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.coding.ports import UrlScheme
@@ -142,6 +145,11 @@ class SessionHost:
             raise UsageError("The message is empty.")
         if images and "image" not in self.session.model.input:
             raise UsageError(f"{self.session.model.key} does not support images; choose another model.")
+        for image in images:
+            _check_image(image.data, image.mime_type)
+        for item in attachments:
+            if item.type == "image":
+                _check_image(item.content, item.mime_type)
 
     def expand(self, text: str) -> str:
         """Expand a slash command that a file defines; other text stays as it is."""
@@ -234,3 +242,15 @@ async def _close(session: Session | None, services: AsyncExitStack) -> None:
     if session is not None:
         await session.activities.end()
     await services.aclose()
+
+
+def _check_image(data: str, mime_type: str) -> None:
+    """A server would refuse it, with this request and every later one."""
+    if mime_type not in IMAGE_TYPES or len(data) > MAX_IMAGE_CHARS:
+        return  # it is left out, and the model reads so
+    try:
+        found = image_type(a2b_base64(data, strict_mode=True))
+    except ValueError:
+        raise UsageError("An image is not valid base64.") from None
+    if found != mime_type:
+        raise UsageError(f"An image is not {mime_type}, but {found or 'of an unknown type'}.")

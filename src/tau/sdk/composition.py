@@ -43,7 +43,15 @@ from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
-from tau.config.discovery.providers import CODE, Kind, Root, find_roots, has_any, has_entry_points
+from tau.config.discovery.providers import (
+    CODE,
+    Kind,
+    Root,
+    find_roots,
+    has_any,
+    has_entry_points,
+    has_hook_files,
+)
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
@@ -78,8 +86,6 @@ more_tools = late("tau.sdk.more_tools")
 
 SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
 
-HOOK_KINDS: tuple[Kind, ...] = ("hooks", "settings")
-"""Where command hooks can be."""
 _PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
 
 
@@ -103,7 +109,7 @@ async def compose(
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
     known = (options, paths, settings, environ, environment, outside, permissions, supplies)
-    asked = _command_hooks(*known, trusted=trusted, services=services) if has_any(roots, HOOK_KINDS) else None
+    asked = _command_hooks(*known, trusted=trusted, services=services) if has_hook_files(roots) else None
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked, host)
     fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
     around = (paths, environ, environment.events.emit, conversation, services, (outside, sandbox))

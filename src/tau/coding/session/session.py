@@ -112,8 +112,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
 class Session:
     """Owns its parts. Modes use `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
     `plan`, `permissions`, `todos`, `recorder`, `folders`, `sandbox`, `jobs`, `tools`, `urls`, `requests`,
-    `supplies`, `servers` (of MCP), `command_hooks`, `extensions` and `settings`; `setup` returns the next
-    request's setup. `may_leave` asks the hooks whether another session may replace this one.
+    `supplies`, `servers` (of MCP), `command_hooks`, `complete`, `extensions` and `settings`; `setup` returns
+    the next request's setup. `may_leave` asks the hooks whether another session may replace this one.
 
     A prompt goes from `prompt` through `AgentRunner.run_prompt` to the agent's `run_loop`.
     Each activity that can be stopped takes its abort from `activities`; `abort` stops the innermost one, and
@@ -129,7 +129,7 @@ class Session:
         self.settings, self.trusted, self.may_leave = parts.settings, parts.trusted, parts.hooks.before_leave
         self.plan, self.permissions, self.sandbox = parts.plan, parts.permissions, parts.resources.sandbox
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
-        self.supplies, self.command_hooks = parts.supplies, parts.command_hooks
+        self.supplies, self.command_hooks, self.complete = parts.supplies, parts.command_hooks, parts.complete
         self.activities, self.abort = parts.activities, parts.activities.abort
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
         self.stats, self.extensions = UsageStats(parts.log), parts.extensions

@@ -37,6 +37,9 @@ Patterns: TypeAlias = Mapping[Kind, tuple[str, ...]]
 AT_START: tuple[Kind, ...] = ("context-files", "system-prompt", "skills", "rules", "instructions")
 """What the first request may depend on."""
 CODE: tuple[Kind, ...] = ("extension-modules", "tools", "hooks")
+HOOK_KINDS: tuple[Kind, ...] = ("hooks", "settings")
+HOOK_SETTINGS = ("claude", "codex")
+"""The agents whose settings may have command hooks."""
 USER, PROJECT, TAU = "~/", "./", "{tau}"
 _EACH = "/*"
 
@@ -236,6 +239,18 @@ def has_entry_points(home: Path) -> bool:
         stamp.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         stamp.write_text(times, encoding="utf-8")
     return False
+
+
+def has_hook_files(roots: Iterable[Root]) -> bool:
+    """Whether one of the folders may have command hooks."""
+    return any(
+        os.path.lexists(f"{root.path}/{pattern}")
+        for root in roots
+        for kind in HOOK_KINDS
+        if kind == "hooks" or root.provider.id in HOOK_SETTINGS
+        for pattern in root.finds.get(kind, ())
+        if "*" not in pattern
+    ) or any(root.provider.id == "claude" and os.path.lexists(f"{root.path}/plugins") for root in roots)
 
 
 def nested_roots(folder: Path, rank: int = 0) -> list[Root]:

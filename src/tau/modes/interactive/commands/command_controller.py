@@ -29,6 +29,7 @@ MODULES = {
     "sandbox_ports": late("tau.modes.interactive.commands.sandbox_ports"),
     "session": late("tau.modes.interactive.commands.session"),
     "todo": late("tau.modes.interactive.commands.todo"),
+    "omfg": late("tau.modes.interactive.commands.omfg"),
     "hooks": late("tau.modes.interactive.commands.hooks"),
     "extensions": late("tau.modes.interactive.commands.extensions"),
     "trust": late("tau.modes.interactive.commands.trust"),
