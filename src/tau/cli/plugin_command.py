@@ -78,7 +78,7 @@ def _print(lines: Sequence[str]) -> int:
 
 
 def _list(plugins: Plugins, *, as_json: bool) -> int:
-    records = plugins.list()
+    records = plugins.records()
     if as_json:
         return write_stdout(json.format(json.encode(records), indent=2).decode() + "\n")
     lines = [

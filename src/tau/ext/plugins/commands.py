@@ -30,7 +30,7 @@ class Plugins:
         self.markets = Marketplaces(paths.home)
         self._python = paths.home / "python"
 
-    def list(self) -> list[PluginRecord]:
+    def records(self) -> list[PluginRecord]:
         packages = [PluginRecord(name=one, source=one, kind="package") for one in self._requirements()]
         return [*self.store.records(), *packages]
 

@@ -63,9 +63,9 @@ def read_manifest(folder: Path) -> PluginManifest:
         version=str(fields.get("version") or ""),
         description=str(fields.get("description") or ""),
         layout=layout,
-        contents=dict(contents),
+        contents={str(kind): names for kind, names in contents.items()},
         runs=[f"{what}: {', '.join(contents[kind])}" for kind, what in RUNS.items() if kind in contents],
-        settings=fields.get("settings") if isinstance(fields.get("settings"), dict) else {},
+        settings=own if isinstance(own := fields.get("settings"), dict) else {},
     )
 
 
