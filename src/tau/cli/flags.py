@@ -278,7 +278,8 @@ _COMMANDS = (
     Subcommand(
         "mcp [list|get|add|remove|test|call|...]",
         "add, test and call MCP servers, and be one",
-        "list get add add-json remove enable disable test tools call resources prompts reconnect logs pins",
+        "list get add add-json remove enable disable test tools call resources prompts login logout reconnect"
+        " logs pins",
         "--json --scope --env --header --type --cwd --timeout",
     ),
     Subcommand(

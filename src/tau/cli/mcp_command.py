@@ -9,7 +9,7 @@ from msgspec import json
 from tau.base.errors import UsageError
 from tau.config.paths import current_folder
 from tau.modes.mcp_verbs import VERBS, VerbArgs, VerbReport, parse
-from tau.modes.output_stream import OutputStream
+from tau.modes.output_stream import OutputStream, tell
 from tau.sdk.servers import open_servers
 
 
@@ -28,7 +28,7 @@ def run(words: Sequence[str]) -> int:
 async def _run(verb: str, args: VerbArgs) -> VerbReport:
     do, _, _, _, starts = VERBS[verb]
     only = None if verb in ("list", "tools") and not args.words else args.words[:1]
-    async with open_servers(current_folder(), os.environ, start=only if starts else ()) as servers:
+    async with open_servers(current_folder(), os.environ, start=only if starts else (), tell=tell) as servers:
         if servers is None:
             raise UsageError("The setting mcp.enabled is false.")
         return await do(servers, args)

@@ -50,6 +50,7 @@ usage: tau mcp [list] [--json]                          show all MCP servers and
        tau mcp call NAME TOOL [JSON | ARG=VALUE ...]    call a tool
        tau mcp resources NAME [URI]                     list resources, or read one
        tau mcp prompts NAME [PROMPT [ARG=VALUE ...]]    list prompts, or expand one
+       tau mcp login|logout NAME                        log in with a browser, or forget the login
        tau mcp logs NAME                                show what it printed to stderr
        tau mcp pins [NAME [forget]]                     list the definitions that are in use
 

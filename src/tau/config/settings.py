@@ -412,9 +412,6 @@ class ThinkingBudgets(Struct, frozen=True, rename="camel"):
 class McpSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Start the MCP servers that files define")] = True
     discovery_mode: Annotated[bool, Meta(description="Old name of tools.discoveryMode: mcp-only")] = False
-    resource_updates: Annotated[
-        bool, Meta(description="Tell the model when a resource it has read changes", extra=USER)
-    ] = False
     sampling_tokens: Annotated[
         int,
         Meta(

@@ -112,7 +112,7 @@ async def compose(
     asked = _command_hooks(*known, trusted=trusted, services=services) if has_hook_files(roots) else None
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked, host)
     fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
-    around = (paths, environ, environment.events.emit, conversation, services, (outside, sandbox))
+    around = (paths, environ, environment, folders, ask, conversation, services, (outside, sandbox))
     more = await _open_more(options, settings, around, supplies, roots)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems, host)
@@ -127,7 +127,7 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=_chain(asked, hooks, fence, nested_context, more.selection, rules),
+            hooks=_chain(asked, hooks, fence, nested_context, *more.hooks, rules),
             more=more,
             command_hooks=asked,
             rules=rules,

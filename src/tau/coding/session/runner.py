@@ -53,6 +53,7 @@ class MoreTools(NamedTuple):
 
     selection: "ToolSelection | None" = None
     servers: ServerPort | None = None
+    hooks: tuple[Hooks, ...] = ()
 
 
 class RequestSetup(Struct, kw_only=True):
@@ -88,13 +89,14 @@ class RequestSetup(Struct, kw_only=True):
         if self._system is None or self._system[0] != model:
             self._system = (model, self.system(model))
         tools, hidden = self.tools, frozenset[str]()
+        instructions = "" if self.more.servers is None else self.more.servers.instructions()
         if self.more.selection is not None and not model.demo:
             arranged = self.more.selection.arrange(tools)
             tools, hidden = arranged.tools, arranged.hidden
         return Setup(
             model=self.limits.served(model),
             thinking=self.plan.thinking() or model.clamp_thinking(self.thinking),
-            system=self.plan.system(self._system[1]) if self.run_prompt is None else self.run_prompt,
+            system=self.run_prompt or self.plan.system(self._system[1] + instructions),
             tools=self.plan.tools(tools_for(model, tools)),
             hidden=hidden,
             max_tokens=self.limits.limit(model),

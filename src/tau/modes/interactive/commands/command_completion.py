@@ -162,6 +162,9 @@ class CommandCompletion:
         for file in own:
             hint = f"{file.hint}: " if file.hint else ""
             rows.append((file.name, f"({file.origin}) {hint}{file.description}", True))
+        session = self._current.session
+        if session is not None and session.servers is not None:
+            rows += [(name, f"(MCP) {about}", True) for name, about in session.servers.prompt_names()]
         if typed:
             rows += [(alias, f"Alias of /{name}", False) for alias, name in table.ALIASES.items()]
         else:

@@ -93,6 +93,8 @@ class CommandController:
             await extensions.run_command(text)
         elif (file := self._names.files.get(name)) is not None:
             context.actions.send(self._names.files.prompt(file, rest))
+        elif self._names.is_server_prompt(name):
+            context.actions.send(text)
         else:
             self._unknown(name, text)
 

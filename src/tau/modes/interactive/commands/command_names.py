@@ -57,6 +57,12 @@ class CommandNames:
             return self._current.session.extensions
         return None
 
+    def is_server_prompt(self, name: str) -> bool:
+        """Whether it names a prompt of an MCP server."""
+        session = self._current.session
+        servers = None if session is None or ":" not in name else session.servers
+        return servers is not None and any(name == known for known, _ in servers.prompt_names())
+
     def _knows(self, name: str) -> bool:
         known = table.find(name) is not None or self.extensions_with(name) is not None
-        return known or self.files.get(name) is not None
+        return known or self.is_server_prompt(name) or self.files.get(name) is not None
