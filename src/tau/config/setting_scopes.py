@@ -20,7 +20,7 @@ USER_ONLY = frozenset(
         *("task.agentModelOverrides", "task.agentIdleTtlMs", "task.isolation.mode", "task.isolation.carry"),
         *("task.isolation.maxBytes", "irc.timeoutMs"),
         *("ttsr.builtinRules", "ttsr.disabledRules", "ttsr.maxInterrupts"),
-        *("rpc.dialogTimeout", "disabledProviders", "disabledExtensions"),  # which may be guards
+        *("rpc.dialogTimeout", "disabledProviders", "disabledExtensions", "extensions"),  # may be guards
         *("tools.discoveryMode", "tools.essentialOverride", "mcp.discoveryMode"),
         *("hooks.disabled", "hooks.allowedHosts"),
         *("skills.customDirectories", "skills.includeSkills", "skills.listingTokens"),

@@ -560,6 +560,10 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     disabled_extensions: Annotated[
         list[str], Meta(description="Items that are not used, as KIND:NAME, such as skills:pdf")
     ] = []
+    extensions: Annotated[
+        list[str],
+        Meta(description="More Python extensions to load: files and folders", extra={"joined": True}),
+    ] = []
     theme: ThemesSettings = ThemesSettings()
     status_line: StatusLineSettings = StatusLineSettings()
     display: DisplaySettings = DisplaySettings()

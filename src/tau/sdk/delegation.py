@@ -1,13 +1,14 @@
 """Lets a session have agents: their sessions are composed like every other, from the seat they are given."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from tau.base.run import Runner
+from tau.agent.hooks import Hooks
+from tau.base.run import LocalRunner
 from tau.coding.session.session import Session
 from tau.coding.task.seat import AgentSeat
 from tau.coding.task.subagent import record_init
@@ -25,20 +26,20 @@ def make_team(
     session: Session,
     compose: Compose,
     options: SessionOptions,
-    paths: Paths,
-    environ: Mapping[str, str],
-    services: AsyncExitStack,
+    outer: tuple[Paths, Mapping[str, str], AsyncExitStack, LocalRunner],
     environment: ToolEnvironment,
     models: SessionModels,
-    outside: Runner,
+    guards: Sequence[Hooks],
 ) -> Team:
-    """The agents of this session, which end before it."""
+    """The agents of this session, which end before it; `guards` are hooks that see their calls too."""
+    paths, environ, services, outside = outer
+    options = replace(options, hooks=(*options.hooks, *guards))
     team = Team(
         session,
         partial(open_agent, compose, options, paths, environ, models.resolved.model.provider),
         environment.artifacts,
         environment.jobs,
-        find_model=models.find_model,
+        find_model=models.find_usable,
         builtin=tuple(TOOLS),
         outside=outside,
         fs=environment.world.fs,
@@ -91,6 +92,10 @@ def agent_options(options: SessionOptions, seat: AgentSeat, key_owner: str) -> S
         hooks=(*options.hooks, seat.hooks),
         save=True,
         mcp=False,
+        no_extensions=True,
+        extensions=(),
+        hook_files=(),
+        extension_functions=(),
         mcp_files=(),
         mcp_servers={},
         agent=seat,

@@ -12,20 +12,21 @@ LISTING = Path(__file__).parent / "agents" / "listing.txt"
 
 
 class LateTeam:
-    """`made` is None until an agent, or a face that shows them, needs the team.
+    """`made` is None until an agent, or a face that shows them, needs the team, which `make` makes.
 
-    `describe` lists the agents that the session may start. `others`: there may be more than the bundled ones.
+    `agent` is the id of the agent whose session this is; `others`: there may be more than the bundled agents.
     """
 
-    def __init__(self, make: "Callable[[], AgentTeam]", *, agent: str = "", others: bool = False) -> None:
-        self._make = make
+    def __init__(self, agent: str = "") -> None:
         self.agent = agent
-        self._others = others
+        self.others = False
+        self.make: Callable[[], AgentTeam] | None = None
         self.made: AgentTeam | None = None
 
     def __call__(self) -> "AgentTeam":
         if self.made is None:
-            self.made = self._make()
+            assert self.make is not None
+            self.made = self.make()
         return self.made
 
     async def restore(self, folder: Path | None) -> None:
@@ -34,6 +35,7 @@ class LateTeam:
             await self().restore()
 
     def describe(self) -> str:
-        if self._others or self.agent:
+        """The agents that the session may start, for a prompt."""
+        if self.others or self.agent:
             return self().describe(self.agent)
         return LISTING.read_text(encoding="utf-8")
