@@ -120,7 +120,7 @@ def test_untracked_file_of_the_same_name_is_never_overwritten(repository: Path) 
     assert (Path(folder) / "files" / "new.txt").exists()
 
 
-def test_same_change_on_both_sides_is_no_conflict(repository: Path) -> None:
+def test_same_change_on_both_sides_merges(repository: Path) -> None:
     def edit() -> None:
         (repository / "b.txt").write_text("same\n")
 

@@ -35,7 +35,7 @@ class WorkspaceInfo(Struct, frozen=True, rename="camel", kw_only=True):
     patch: str = ""
 
 
-class Workspace(Struct, frozen=True):
+class RepositoryCopy(Struct, frozen=True):
     """`folder` has the files, a private git directory for our own calls, and a description."""
 
     folder: Path
@@ -53,14 +53,14 @@ class Workspace(Struct, frozen=True):
         """For the original; objects go into the copy's repository."""
         return open_calls(run, Path(self.info.root), self.folder / "outer", self.files / ".git" / "objects")
 
-    def save(self, info: WorkspaceInfo) -> "Workspace":
+    def save(self, info: WorkspaceInfo) -> "RepositoryCopy":
         write_atomic(self.folder / MARKER, msgspec.json.encode(info), mode=0o600, sync=True)
-        return Workspace(self.folder, info)
+        return RepositoryCopy(self.folder, info)
 
 
-def load_workspace(folder: Path) -> Workspace | None:
+def load_workspace(folder: Path) -> RepositoryCopy | None:
     try:
-        return Workspace(folder, msgspec.json.decode((folder / MARKER).read_bytes(), type=WorkspaceInfo))
+        return RepositoryCopy(folder, msgspec.json.decode((folder / MARKER).read_bytes(), type=WorkspaceInfo))
     except (OSError, ValueError):
         return None
 
@@ -76,7 +76,7 @@ async def create_workspace(
     started: str,
     max_bytes: int,
     carry: Sequence[str] = (),
-) -> tuple[Workspace, str]:
+) -> tuple[RepositoryCopy, str]:
     """Copy `root`, as it is now, into `folder`. Returns it and a notice. Raises IsolationError."""
     make_private(folder)
     chosen, notice = await choose_mode(mode, run, root, folder.parent)
@@ -89,7 +89,7 @@ async def create_workspace(
         info = WorkspaceInfo(
             id=id, root=str(root), session=session, mode=chosen, base=base, owner=os.getpid(), started=started
         )
-        made = Workspace(folder, info).save(info)
+        made = RepositoryCopy(folder, info).save(info)
         if chosen != "worktree":
             names = [path for path in root.iterdir() if path.name != ".git"]
             await copy_files(run, names, files, reflink="always" if chosen == "reflink" else "auto")
@@ -157,7 +157,7 @@ async def _make_repository(outer: GitCalls, root: Path, repository: Path) -> str
     return base
 
 
-async def remove_workspace(workspace: Workspace) -> None:
+async def remove_workspace(workspace: RepositoryCopy) -> None:
     """Only for one whose work is safe elsewhere, or was thrown away by the user."""
     await asyncio.to_thread(_remove, workspace.folder)
 

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from tau.agent.ports import ABSENT, FileSystem, Stat
-from tau.backends.isolation.copies import Workspace
+from tau.backends.isolation.copies import RepositoryCopy
 from tau.backends.isolation.git_calls import GitCalls, IsolationError
 from tau.base.errors import ToolError
 from tau.base.run import Runner
@@ -31,7 +31,7 @@ class MergeOutcome(Struct, frozen=True):
     reason: str = ""
 
 
-async def find_changes(run: Runner, workspace: Workspace) -> AgentChanges:
+async def find_changes(run: Runner, workspace: RepositoryCopy) -> AgentChanges:
     """Commits and uncommitted files alike, against the files that the agent began with."""
     calls = workspace.calls(run)
     base = workspace.info.base
@@ -47,7 +47,7 @@ async def find_changes(run: Runner, workspace: Workspace) -> AgentChanges:
     return AgentChanges(base=base, end=end, files=files, repositories=inner)
 
 
-async def save_patch(run: Runner, workspace: Workspace, changes: AgentChanges, path: Path) -> bool:
+async def save_patch(run: Runner, workspace: RepositoryCopy, changes: AgentChanges, path: Path) -> bool:
     """Write the patch and check that it reads back. Raises IsolationError."""
     calls = workspace.calls(run)
     words = ("--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames")
@@ -61,7 +61,7 @@ async def save_patch(run: Runner, workspace: Workspace, changes: AgentChanges, p
     return tree == await calls.text("rev-parse", f"{changes.end}^{{tree}}")
 
 
-async def diff_text(run: Runner, workspace: Workspace, changes: AgentChanges) -> str:
+async def diff_text(run: Runner, workspace: RepositoryCopy, changes: AgentChanges) -> str:
     calls = workspace.calls(run)
     output = await calls.git(
         "diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", changes.base, changes.end
@@ -70,7 +70,7 @@ async def diff_text(run: Runner, workspace: Workspace, changes: AgentChanges) ->
 
 
 async def merge_files(
-    run: Runner, workspace: Workspace, changes: AgentChanges, fs: FileSystem
+    run: Runner, workspace: RepositoryCopy, changes: AgentChanges, fs: FileSystem
 ) -> MergeOutcome:
     """Apply the changes to the files of the original, through `fs`, which records them for undo."""
     if not changes.files:
@@ -108,7 +108,7 @@ async def _write_all(
     fs: FileSystem,
     scratch: Path,
 ) -> None:
-    """Write each file, or none: what was written is taken back if one fails."""
+    """Write each file, or none: what was written is undone if one fails."""
     env = {"GIT_INDEX_FILE": str(scratch.with_suffix(".index")), "GIT_WORK_TREE": str(root)}
     await outer.git("read-tree", merged, env=env)
     modes = {}
@@ -169,7 +169,7 @@ def _put_back(path: Path, data: bytes | None, link: str | None, mode: int) -> No
 
 
 async def make_branch(
-    run: Runner, workspace: Workspace, changes: AgentChanges, message: str
+    run: Runner, workspace: RepositoryCopy, changes: AgentChanges, message: str
 ) -> tuple[str, str]:
     """Commit the changes on top of the original's HEAD as `tau/task/ID`. Returns its name and commit."""
     outer = workspace.outer_calls(run)

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from tau.backends.isolation.copies import (
-    Workspace,
+    RepositoryCopy,
     create_workspace,
     load_workspace,
     remove_workspace,
@@ -71,7 +71,7 @@ class AgentWorkspace:
     def files(self) -> Path:
         return self._require().files
 
-    def _require(self) -> Workspace:
+    def _require(self) -> RepositoryCopy:
         if self._workspace is None:
             raise TauError(f"The copy of {self._agent.id} has been merged and removed.")
         return self._workspace
