@@ -28,7 +28,19 @@ TABS: Mapping[str, tuple[str, ...]] = {
         *("compaction", "branchSummary", "contextFiles", "skills", "disabledProviders", "disabledExtensions"),
         *("checkpoint", "images", "inspectImage", "ttsr", "hooks"),
     ),
-    "Tools": ("tools", "sandbox", "bash", "shellPath", "async", "eval", "python", "rpc", "task", "ssh"),
+    "Tools": (
+        "tools",
+        "sandbox",
+        "bash",
+        "shellPath",
+        "async",
+        "eval",
+        "python",
+        "rpc",
+        "task",
+        "mcp",
+        "ssh",
+    ),
     "Files": ("read", "edit", "search"),
 }
 OTHER = "More"
