@@ -1,6 +1,7 @@
 """tau as an MCP server, driven by the official SDK's client and by tau's own."""
 
 import asyncio
+import json
 import os
 import socket
 import sys
@@ -98,9 +99,8 @@ def test_http_serves_with_a_token_only(tmp_path: Path) -> None:
         os.environ["SERVED"] = "t" * 64
         own = Path(os.environ["TAU_HOME"]) / "mcp.json"
         own.parent.mkdir(parents=True, exist_ok=True)
-        own.write_text(
-            f'{{"mcpServers": {{"t": {{"url": "{url}", "headers": {{"Authorization": "Bearer ${{SERVED}}"}}}}}}}}'
-        )
+        definition = {"url": url, "headers": {"Authorization": "Bearer ${SERVED}"}}
+        own.write_text(json.dumps({"mcpServers": {"t": definition}}))
         (tmp_path / "a.txt").write_text("hello\n")
         async with open_servers(tmp_path, os.environ) as servers:
             assert servers is not None
