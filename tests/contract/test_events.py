@@ -43,7 +43,9 @@ def test_events() -> None:
             "job_update": ["id", "status", "label", "durationMs", "queued"],
             "todo_reminder": ["todos", "attempt", "maxAttempts"],
             "todo_auto_clear": [],
-            "ttsr_triggered": ["rules", "interrupted"], 'mcp_servers_changed': ['servers'], "bash_end": ["message"],
+            "ttsr_triggered": ["rules", "interrupted"],
+            "mcp_servers_changed": ["servers"],
+            "bash_end": ["message"],
             "notice": ["level", "message", "source"],
         }
     )
