@@ -2,8 +2,8 @@
 
     python bench/mcp.py [--json]
 
-Servers that are not there are left out: npm ones come from `python -m tests.support.npm_packages --all`, those
-of PyPI from programs on the PATH (mcp-server-git, -time, -fetch).
+npm servers come from `python -m tests.support.npm_packages --all`, those of PyPI from programs on the PATH
+(mcp-server-git, -time, -fetch). What is not there is left out.
 """
 
 import asyncio
