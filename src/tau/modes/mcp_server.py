@@ -27,6 +27,7 @@ from tau.base.json_rpc import (
 )
 from tau.base.tasks import spawn
 from tau.base.version import VERSION
+from tau.config.command_files import CommandFile
 from tau.ext.mcp.messages import HANDSHAKE_VERSIONS, dict_at, read_object, text_at
 from tau.modes.exit_status import judge
 from tau.modes.session_host import SessionHost
@@ -85,7 +86,7 @@ class ElicitingUi:
         return await self.input(title, prefill)
 
     def notify(self, message: str, level: str = "info") -> None:
-        log.warning(message)
+        self._endpoint.warn(message)
 
     def status(self, key: str, text: str | None) -> None: ...
     def widget(self, key: str, lines: Sequence[str] | None) -> None: ...
@@ -102,6 +103,7 @@ class McpEndpoint:
         self.peer = RpcPeer(self._on_request, self._on_notification, lambda what: log.debug(what))
         self._capabilities: dict[str, Any] = {}
         self.version = ""
+        self._level = "warning"
         self._tools: SessionHost | None = None
         self._agent: SessionHost | None = None
         self._opening = asyncio.Lock()
@@ -157,6 +159,17 @@ class McpEndpoint:
                 )
             case "tools/list":
                 return {"tools": await self._list()}
+            case "prompts/list":
+                return {"prompts": [_prompt_row(file) for file in (await self._commands()).values()]}
+            case "prompts/get":
+                return await self._expand(text_at(params, "name"), dict_at(params, "arguments"))
+            case "resources/list" | "resources/templates/list":
+                return {"resources" if method == "resources/list" else "resourceTemplates": []}
+            case "completion/complete":
+                return {"completion": {"values": []}}
+            case "logging/setLevel":
+                self._level = text_at(params, "level", 20)
+                return {}
             case "tools/call":
                 call.token = dict_at(params, "_meta").get("progressToken")
                 return await self._call(call, text_at(params, "name"), dict_at(params, "arguments"))
@@ -168,7 +181,7 @@ class McpEndpoint:
         self._capabilities = dict_at(params, "capabilities")
         return {
             "protocolVersion": self.version,
-            "capabilities": {"tools": {}},
+            "capabilities": {"tools": {}, "prompts": {}, "resources": {}, "logging": {}, "completions": {}},
             "serverInfo": {"name": "tau", "title": "tau", "version": VERSION},
             "instructions": f"Works in {self._options.cwd}. What needs approval is asked by elicitation.",
         }
@@ -186,6 +199,28 @@ class McpEndpoint:
             for tool in session.tools
         ]
         return [*rows, PROMPT]
+
+    async def _commands(self) -> dict[str, CommandFile]:
+        """The slash commands that files define are our prompts."""
+        supplies = (await self._tool_host()).session.supplies()
+        return {file.name: file for file in await asyncio.to_thread(supplies.commands)}
+
+    async def _expand(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        file = (await self._commands()).get(name)
+        if file is None:
+            raise JsonRpcError(INVALID_PARAMS, f'There is no prompt "{name}".')
+        supplies = (await self._tool_host()).session.supplies()
+        try:
+            text = supplies.command_prompt(file, text_at(arguments, "arguments", 100_000))
+        except TauError as error:
+            raise JsonRpcError(INTERNAL_ERROR, str(error)) from None
+        return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
+
+    def warn(self, text: str) -> None:
+        """Tell the client, if it wants warnings."""
+        if self._level in ("debug", "info", "notice", "warning") and self._calls:
+            message = encode_message("notifications/message", {"level": "warning", "data": text})
+            spawn(self._tasks, _quietly(next(reversed(list(self._calls.values()))).send(message)))
 
     async def _call(self, call: ServedCall, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if name == "prompt":
@@ -286,6 +321,11 @@ async def _opened(work: Awaitable[None]) -> None:
 async def _quietly(work: Awaitable[None]) -> None:
     with suppress(TauError, OSError):
         await work
+
+
+def _prompt_row(file: CommandFile) -> dict[str, Any]:
+    argument = {"name": "arguments", "description": file.hint or "What follows the command"}
+    return {"name": file.name, "description": file.description, "arguments": [argument]}
 
 
 def _result_of(output: ToolOutput) -> dict[str, Any]:

@@ -29,10 +29,9 @@ class McpSessions:
         self._options, self._tasks = options, tasks
         self._open: dict[str, McpEndpoint] = {}
 
-    def app(self, token: str | None) -> ASGIApp:
-        """Without a token only for tests."""
-        inner = Starlette(routes=[Route(PATH, self.serve, methods=["POST", "GET", "DELETE"])])
-        return inner if token is None else AccessGate(inner, token, (), ())
+    def app(self, token: str) -> ASGIApp:
+        routes = [Route(PATH, self.serve, methods=["POST", "GET", "DELETE"])]
+        return AccessGate(Starlette(routes=routes), token, (), ())
 
     async def serve(self, request: Request) -> Response:
         id = request.headers.get("mcp-session-id", "")
@@ -99,7 +98,7 @@ def _error(status: int, code: int, message: str) -> JSONResponse:
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}, status)
 
 
-async def serve(options: SessionOptions, token: str | None, listener: socket.socket) -> None:
+async def serve(options: SessionOptions, token: str, listener: socket.socket) -> None:
     """Serve until canceled."""
     listener.listen()
     listener.setblocking(False)

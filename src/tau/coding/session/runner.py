@@ -322,13 +322,14 @@ class AgentRunner(Struct, kw_only=True):
                 async with abort.scope():
                     await self.recorder.settle()
 
-    async def call(self, name: str, arguments: dict[str, Any], abort: Abort) -> ToolOutput:
-        """The output of one call that no model made."""
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
+        """Run a tool as if the model had called it, with the same checks; nothing is recorded."""
         setup = self.setup()
         tools = {tool.name: tool for tool in setup.tools}
         failed = calls.FailedCalls()
-        runner = calls.CallRunner(self, setup, {}, abort, failed, lambda message, end: None, tools)
-        return await runner.nested(name, arguments)
+        with self.activities.begin() as abort:
+            runner = calls.CallRunner(self, setup, {}, abort, failed, lambda message, end: None, tools)
+            return await runner.nested(name, arguments)
 
     def setup(self) -> Setup:
         return self.next_request.build()

@@ -21,7 +21,6 @@ from tau.agent.events import (
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
 from tau.agent.loop_owner import Complete, StreamFunction
-from tau.agent.output import ToolOutput
 from tau.agent.queue import Queue, user_message
 from tau.agent.tool import Tool
 from tau.ai.model import Model, ThinkingLevel
@@ -120,8 +119,7 @@ class Session:
     """
 
     def __init__(self, parts: SessionParts) -> None:
-        self._parts = parts
-        self._closed = False
+        self._parts, self._closed = parts, False
         self.cwd, self.log, self.servers = parts.world.cwd, parts.log, parts.more.servers
         self.models, self.jobs = parts.world.models, parts.world.jobs
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
@@ -177,6 +175,7 @@ class Session:
             recorder=parts.recorder,
             rules=parts.rules,
         )
+        self.call_tool = self._runner.call
         self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
         parts.log.on_append = partial(_report_entry, self.emit)
 
@@ -291,11 +290,6 @@ class Session:
             raise TauError("This session has no Python kernel.")
         with self.activities.begin() as abort:
             return await runner.run(code, exclude=exclude, abort=abort, show=show)
-
-    async def call_tool(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
-        """Run a tool as if the model had called it, with the same checks; nothing is recorded."""
-        with self.activities.begin() as abort:
-            return await self._runner.call(name, arguments, abort)
 
     async def compact(self, focus: str = "") -> CompactionResult:
         """Summarize older messages to free up context. Raises TauError or Aborted."""
