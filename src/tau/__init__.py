@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.agent.events import CompactionResult as CompactionResult
     from tau.agent.events import CompactionStart as CompactionStart
     from tau.agent.events import EntryAppended as EntryAppended
+    from tau.agent.events import ExtensionFault as ExtensionFault
     from tau.agent.events import FallbackApplied as FallbackApplied
     from tau.agent.events import FallbackSucceeded as FallbackSucceeded
     from tau.agent.events import JobChanged as JobChanged
@@ -146,10 +147,10 @@ _HOMES = {
     late("tau.coding.session.storage.line_storage"): "SessionLocked",
     late("tau.agent.events"): (
         "AgentEnd AgentEvent AgentSettled AgentStart BashEnd Compacted CompactionEnd CompactionResult "
-        "CompactionStart EntryAppended FallbackApplied FallbackSucceeded JobChanged MessageEnd "
-        "MessageStart MessageUpdate ModelChanged Notice PermissionsChanged QueueChanged RetryEnd "
-        "RetryStart RulesTriggered ServersChanged ServerState "
-        "SessionInfoChanged ThinkingLevelChanged TodoAutoClear TodoReminder "
+        "CompactionStart EntryAppended ExtensionFault FallbackApplied FallbackSucceeded JobChanged "
+        "MessageEnd MessageStart MessageUpdate ModelChanged Notice PermissionsChanged QueueChanged RetryEnd "
+        "RetryStart RulesTriggered ServersChanged ServerState SessionInfoChanged "
+        "ThinkingLevelChanged TodoAutoClear TodoReminder "
         "ToolEnd ToolResult ToolStart ToolUpdate TriggeredRule TurnEnd TurnStart"
     ),
     late("tau.ai.stream_events"): (

@@ -243,6 +243,14 @@ class RulesTriggered(Struct, frozen=True, rename="camel", tag_field="type", tag=
     interrupted: bool
 
 
+class ExtensionFault(Struct, frozen=True, rename="camel", tag_field="type", tag="extension_error"):
+    """The code of an extension failed; `event` is what it was called for."""
+
+    extension_path: str
+    event: str
+    error: str
+
+
 class BashEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="bash_end"):
     """A shell command of the user ended."""
 
@@ -314,6 +322,7 @@ AgentEvent: TypeAlias = (
     | TodoAutoClear
     | RulesTriggered
     | ServersChanged
+    | ExtensionFault
     | BashEnd
     | Notice
 )

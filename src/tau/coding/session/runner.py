@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 from tau.agent.abort import Abort, Aborted
 from tau.agent.call_context import NestedCall
 from tau.agent.events import AgentSettled, Notice, RunError
-from tau.agent.hooks import Hooks
+from tau.agent.hooks import Hooks, RunStart
 from tau.agent.loop import Outcome, accept_queued, run_loop
 from tau.agent.loop_owner import AnswerWatch, EventListener, InterruptMode, Setup, StreamFunction
 from tau.agent.output import ToolOutput
@@ -71,6 +71,8 @@ class RequestSetup(Struct, kw_only=True):
     limits: AnswerLimits = msgspec.field(default_factory=AnswerLimits)
     interrupt_mode: InterruptMode = "immediate"  # starts as in the settings
     service_tier: str | None = None  # starts as in the settings
+    cache_key: str | None = None  # instead of the session's id
+    run_prompt: str | None = None  # replaces the system prompt during this run
     _system: tuple[Model, str] | None = None  # the prompt last made, and for which model
     _reported: set[tuple[str, str]] = msgspec.field(default_factory=set)  # models, and what they lack
 
@@ -96,11 +98,11 @@ class RequestSetup(Struct, kw_only=True):
         return Setup(
             model=self.limits.served(model),
             thinking=self.plan.thinking() or model.clamp_thinking(self.thinking),
-            system=self.plan.system(self._system[1] + instructions),
+            system=self.run_prompt or self.plan.system(self._system[1] + instructions),
             tools=self.plan.tools(tools_for(model, tools)),
             hidden=hidden,
             max_tokens=self.limits.limit(model),
-            cache_key=self.log.header.id,
+            cache_key=self.cache_key or self.log.header.id,
             cache_retention=self.settings.cache_retention,
             service_tier=self.service_tier if model.takes_tier(self.service_tier) else None,
             thinking_budgets=asdict(self.settings.thinking_budgets),
@@ -216,7 +218,7 @@ class AgentRunner(Struct, kw_only=True):
                 accepted = await self._apply_input_hooks(message, abort)
                 if accepted is None:
                     return Outcome(message=None, messages=[])
-                prompts = [accepted]
+                prompts = await self._begin_run(accepted, abort)
             self._answer_lost_calls()
             self._report_lost_jobs()
             if (servers := self.next_request.more.servers) is not None:
@@ -287,6 +289,22 @@ class AgentRunner(Struct, kw_only=True):
         except Exception as error:
             log_file.error("A hook failed on a message.", error)
             raise TauError(f"A hook failed on the message, which was not sent: {error!r}.") from error
+
+    async def _begin_run(self, message: UserMessage, abort: Abort) -> Sequence[Prompt]:
+        """The message, after the notes that hooks add; they may also replace the system prompt."""
+        self.next_request.run_prompt = None
+        system = self.next_request.build().system
+        try:
+            async with abort.scope():
+                start = await self.hooks.before_run(RunStart(message=message, system=system))
+        except (TauError, Aborted):
+            raise
+        except Exception as error:
+            log_file.error("A hook failed before a run.", error)
+            return [message]
+        if start.system != system:
+            self.next_request.run_prompt = start.system
+        return [*start.notes, start.message]
 
     def _answer_lost_calls(self) -> None:
         """Record what may have become of calls that a killed tau left without a result."""
