@@ -106,7 +106,7 @@ def test_a_tool_that_runs_as_a_task_becomes_a_job(tmp_path: Path) -> None:
 
 
 def test_a_server_of_the_newest_revision_works_over_http(tmp_path: Path) -> None:
-    pytest.importorskip("mcp", minversion="2")
+    pytest.importorskip("mcp.server.mcpserver")
     program = [sys.executable, str(Path(__file__).with_name("modern_server.py"))]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdout is not None
