@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.agent.events import CompactionResult as CompactionResult
     from tau.agent.events import CompactionStart as CompactionStart
     from tau.agent.events import EntryAppended as EntryAppended
+    from tau.agent.events import ExtensionFault as ExtensionFault
     from tau.agent.events import FallbackApplied as FallbackApplied
     from tau.agent.events import FallbackSucceeded as FallbackSucceeded
     from tau.agent.events import JobChanged as JobChanged
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.agent.events import TriggeredRule as TriggeredRule
     from tau.agent.events import TurnEnd as TurnEnd
     from tau.agent.events import TurnStart as TurnStart
+    from tau.agent.hooks import CallReview as CallReview
     from tau.agent.hooks import Hooks as Hooks
     from tau.agent.hooks import Refusal as Refusal
     from tau.agent.hooks import ToolQuestion as ToolQuestion
@@ -135,7 +137,7 @@ _HOMES = {
     late("tau.agent.effects"): "Effects",
     late("tau.agent.ports"): "ToolContext",
     late("tau.coding.ports"): "CodingContext",
-    late("tau.agent.hooks"): "Hooks Refusal ToolQuestion",
+    late("tau.agent.hooks"): "CallReview Hooks Refusal ToolQuestion",
     late("tau.agent.ui"): "Ui",
     late("tau.ai.dialect"): "Request",
     late("tau.ai.model"): "Model ThinkingLevel",
@@ -145,10 +147,10 @@ _HOMES = {
     late("tau.coding.session.storage.line_storage"): "SessionLocked",
     late("tau.agent.events"): (
         "AgentEnd AgentEvent AgentSettled AgentStart BashEnd Compacted CompactionEnd CompactionResult "
-        "CompactionStart EntryAppended FallbackApplied FallbackSucceeded JobChanged MessageEnd "
-        "MessageStart MessageUpdate ModelChanged Notice PermissionsChanged QueueChanged RetryEnd "
-        "RetryStart RulesTriggered ServersChanged ServerState "
-        "SessionInfoChanged ThinkingLevelChanged TodoAutoClear TodoReminder "
+        "CompactionStart EntryAppended ExtensionFault FallbackApplied FallbackSucceeded JobChanged "
+        "MessageEnd MessageStart MessageUpdate ModelChanged Notice PermissionsChanged QueueChanged RetryEnd "
+        "RetryStart RulesTriggered ServersChanged ServerState SessionInfoChanged "
+        "ThinkingLevelChanged TodoAutoClear TodoReminder "
         "ToolEnd ToolResult ToolStart ToolUpdate TriggeredRule TurnEnd TurnStart"
     ),
     late("tau.ai.stream_events"): (

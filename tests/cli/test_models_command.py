@@ -163,6 +163,20 @@ def test_vendors_are_asked_in_their_own_way(
     assert model.name == (row.get("display_name") or row["displayName"])
 
 
+def test_models_of_ollama_elsewhere_get_the_context_that_is_set(capfd: pytest.CaptureFixture[str]) -> None:
+    tags = {"models": [{"name": "qwen"}]}
+    shown = {"capabilities": ["completion", "tools"], "model_info": {"q.context_length": 20_000}}
+    with JsonServer({"/api/tags": tags, "/api/show": shown, "/api/ps": {"models": []}}) as server:
+        entry = {"baseUrl": server.url, "api": "ollama-chat", "discovery": {"type": "ollama"}}
+        write_models({"box": entry})
+        for wanted, served in ((0, 4096), (16_384, 16_384), (32_768, 20_000)):
+            settings = {"local.discover": False, "local.numCtx": wanted}
+            (Path(os.environ["TAU_HOME"]) / "settings.json").write_text(json.dumps(settings))
+            assert run(["models", "refresh", "box"]) == 0
+            model = known("box/qwen").model
+            assert (model.context_window, model.compat.num_ctx) == (served, served if wanted else 0)
+
+
 def test_cloud_without_a_list_says_so(capfd: pytest.CaptureFixture[str]) -> None:
     assert run_code(["models", "refresh", "amazon-bedrock"]) == 1
     assert "Amazon Bedrock has no list of models" in capfd.readouterr().err

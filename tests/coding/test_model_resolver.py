@@ -71,6 +71,19 @@ def test_provider_without_a_default_model_gives_the_first_that_it_lists() -> Non
         find(ModelRequest(provider="office"), catalog=Catalog({"office": row}, []))
 
 
+@pytest.mark.parametrize("wish", [ModelRequest(provider="ollama"), ModelRequest(model="ollama/qwen")])
+def test_named_server_that_is_not_running_is_named_with_its_address(
+    wish: ModelRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def discover(*_: Any, **options: Any) -> list[DiscoveredServer]:
+        return []
+
+    monkeypatch.setattr(discovery, "discover", discover)
+    settings = Settings(local=LocalSettings(embedded=False))
+    with pytest.raises(UsageError, match=r"No Ollama server answers at http://127\.0\.0\.1:7: start it"):
+        find(wish, {"OLLAMA_HOST": "127.0.0.1:7"}, settings)
+
+
 def test_without_any_key_the_error_says_how_to_get_one() -> None:
     with pytest.raises(ConfigError, match=r"^No API key or model server found.*auth\.json.*Ollama.*demo"):
         find(ModelRequest())

@@ -18,7 +18,7 @@ def test_events() -> None:
         {
             "agent_start": [],
             "agent_end": ["messages"],
-            "agent_settled": ["aborted"],
+            "agent_settled": ["aborted", "error"],
             "turn_start": [],
             "turn_end": ["message", "toolResults"],
             "message_start": ["message"],
@@ -45,6 +45,7 @@ def test_events() -> None:
             "todo_auto_clear": [],
             "ttsr_triggered": ["rules", "interrupted"],
             "mcp_servers_changed": ["servers"],
+            "extension_error": ["extensionPath", "event", "error"],
             "bash_end": ["message"],
             "notice": ["level", "message", "source"],
         }

@@ -65,6 +65,8 @@ def test_unix_socket_is_only_for_its_user_and_removed_at_the_end(tau: Program, t
         (["--port", "x"], "--port needs a number"),
         (["--root", "/does/not/exist"], "not found"),
         (["--host", "203.0.113.1"], "Cannot listen on 203.0.113.1"),
+        (["--host", "no.such.invalid"], "choose another --host"),
+        (["--allow-origin", "example.com"], "--allow-origin needs an address"),
         (["--wrong"], 'Unknown flag "--wrong"'),
         (["--unix", "/does/not/exist/socket"], "Cannot listen on"),
     ],

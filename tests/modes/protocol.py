@@ -163,8 +163,15 @@ class AgentEnd(Strict, tag_field="type", tag="agent_end"):
     messages: list[Message]
 
 
+class RunError(Strict):
+    kind: str
+    message: str
+    retryAfterMs: int | UnsetType = UNSET
+
+
 class AgentSettled(Strict, tag_field="type", tag="agent_settled"):
     aborted: bool
+    error: RunError | UnsetType = UNSET
 
 
 class EntryAppended(Strict, tag_field="type", tag="entry_appended"):

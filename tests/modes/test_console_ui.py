@@ -14,17 +14,23 @@ from tau.modes.plain_transcript import PlainTranscript
 
 
 def ask(
-    question: Callable[[ConsoleUi], Awaitable[Any]], *typed: str, terminal: bool = True
+    question: Callable[[ConsoleUi], Awaitable[Any]], *typed: str, terminal: bool = True, early: str = ""
 ) -> tuple[Any, str]:
-    """The answer and the output."""
+    """The answer and the output. The lines are typed once something is shown, `early` before."""
     person, ours = os.openpty() if terminal else os.pipe()[::-1]
     reading, writing = os.pipe()
 
     async def main() -> Any:
         ui = ConsoleUi(LineReader(ours), PlainTranscript(OutputStream(writing)))
+        os.write(person, early.encode())
+        asking = asyncio.ensure_future(question(ui))
+        is_shown = asyncio.Event()
+        asyncio.get_running_loop().add_reader(reading, is_shown.set)
+        await is_shown.wait()
+        asyncio.get_running_loop().remove_reader(reading)
         for line in typed:
             os.write(person, line.encode())
-        return await question(ui)
+        return await asking
 
     try:
         answer = asyncio.run(main())
@@ -53,6 +59,12 @@ def test_y_answers_an_approval_with_a_plain_yes() -> None:
     assert ask(lambda ui: ui.select("Run it?", options), "y\n")[0] == "Yes"
     assert ask(lambda ui: ui.select("Run it?", options), "yes, a\n")[0] == "Yes, always this session"
     assert ask(lambda ui: ui.select("Which?", ["red", "rust"]), "r\n", "1\n")[0] == "red"
+
+
+def test_lines_typed_before_an_approval_do_not_answer_it() -> None:
+    chosen, shown = ask(lambda ui: ui.select("Run it?", ["Yes", "No"]), "n\n", early="next step\ny\n")
+    assert chosen == "No"
+    assert shown.startswith("Ignored what was typed before this question: next step y\nRun it?\n")
 
 
 def test_typo_is_asked_again_of_a_person_but_not_of_a_pipe() -> None:

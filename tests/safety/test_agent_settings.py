@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,13 @@ import tau
 from tau.agent.effects import Effects
 from tau.ai.faux import Faux, Say
 from tau.backends.sandbox.git_guard import MAX_FILE_BYTES, GitGuard
+from tau.cli import trust_command
 from tau.coding.approval.permissions import Permissions
 from tau.coding.approval.policy import Workspace, decide
+from tau.config.layers import load_settings
+from tau.config.paths import user_paths
 from tau.config.trust_locations import locations
+from tau.modes.trust_question import ACCEPT, KEEP, ask_trust, run_command
 from tests.safety.sandbox_rig import ENGINES, Inside, Place, in_sandbox
 from tests.safety.test_ordinary_commands import CountingUi
 
@@ -122,37 +127,95 @@ def test_large_hook_that_landlock_lets_commands_change_is_set_aside(tmp_path: Pa
     assert not hook.exists()
 
 
-class Notices(CountingUi):
-    async def select(self, *_: Any, **__: Any) -> str | None:
-        return None
+class Answers(CountingUi):
+    """Answers the questions about a project with these, then with nothing."""
+
+    def __init__(self, *answers: str) -> None:
+        super().__init__()
+        self.answers = list(answers)
+
+    async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
+        self.asked.append(title)
+        return self.answers.pop(0) if self.answers else None
 
 
-def start(folder: Path, ui: Any) -> list[str]:
-    async def main() -> list[str]:
+def start(folder: Path, ui: Any = None) -> tuple[list[str], Permissions]:
+    """What the next session says about dropped rules, and what holds in it."""
+
+    async def main() -> tuple[list[str], Permissions]:
+        if ui is not None:
+            await ask_trust(ui, folder, user_paths())
         options = tau.SessionOptions(cwd=folder, stream=Faux([[Say("x")]]).stream, save=False, ui=ui)
         async with tau.create_session(options) as session:
-            return [
-                notice.message for notice in session.notices if "Since your last session" in notice.message
-            ]
+            said = [notice.message for notice in session.notices]
+            return [text for text in said if "Since your last session" in text], session.permissions.current
 
     return asyncio.run(main())
 
 
-def test_rules_that_a_project_dropped_are_reported_at_the_next_start(tmp_path: Path) -> None:
+def denies(permissions: Permissions) -> tuple[str, ...]:
+    return () if permissions.deny is None else permissions.deny.patterns
+
+
+@pytest.fixture
+def strict(tmp_path: Path) -> Path:
+    """The settings of a project that the user has had a session in."""
     settings = tmp_path / ".tau/settings.json"
     settings.parent.mkdir()
-    strict = {"tools.deny": ["read: ./.env", "run: sudo"], "tools.approvalMode": "ask"}
-    settings.write_text(json.dumps(strict))
-    assert start(tmp_path, Notices()) == []
-    settings.write_text(json.dumps({"tools.deny": ["run: sudo"]}))
-    for ui in (None, Notices()):  # without a person, it is not settled
-        dropped, loosened = start(tmp_path, ui)
+    rules = {"tools.deny": ["read: ./.env", "run: sudo"], "tools.approvalMode": "ask"}
+    settings.write_text(json.dumps(rules))
+    assert start(tmp_path)[0] == []
+    return settings
+
+
+def test_rules_that_a_project_dropped_hold_until_the_user_accepts(tmp_path: Path, strict: Path) -> None:
+    strict.write_text(json.dumps({"tools.deny": ["run: sudo"], "tools.ask": ["run: make"]}))
+    for ui in (None, Answers()):  # nobody is there, and nobody decides
+        (dropped, loosened), permissions = start(tmp_path, ui)
         assert 'dropped "read: ./.env" from tools.deny' in dropped
-        assert 'loosened tools.approvalMode from "ask" to "workspace"' in loosened
-    assert start(tmp_path, Notices()) == []
-    (inner := tmp_path / "inner/.tau").mkdir(parents=True)  # a nearer folder takes the place of the outer one
+        assert 'no longer sets tools.approvalMode to "ask"' in loosened
+        assert set(denies(permissions)) == {"read: ./.env", "run: sudo"} and permissions.mode == "ask"
+    strict.unlink()  # what was added meanwhile counts as well
+    notices, permissions = start(tmp_path, Answers(KEEP))
+    assert notices == [] and set(denies(permissions)) == {"read: ./.env", "run: sudo"}
+    assert permissions.ask is not None and permissions.ask.patterns == ("run: make",)
+    assert start(tmp_path, asked := Answers())[0] == [] and asked.asked == []  # decided
+    strict.write_text(json.dumps({"tools.deny": ["run: su"]}))
+    notices, permissions = start(tmp_path, asked := Answers(ACCEPT))
+    assert "run: sudo" in asked.asked[0] and "run: make" in asked.asked[0]
+    assert notices == [] and denies(permissions) == ("run: su",) and permissions.mode == "workspace"
+    assert start(tmp_path, asked := Answers()) == ([], permissions) and asked.asked == []
+
+
+def test_rules_hold_for_single_calls_and_nearer_folders(tmp_path: Path, strict: Path) -> None:
     (tmp_path / ".git").mkdir()
-    assert any("run: sudo" in notice for notice in start(inner.parent, Notices()))
-    assert start(tmp_path, Notices()) == []
-    settings.unlink()
-    assert any("run: sudo" in notice for notice in start(tmp_path, Notices()))
+    (inner := tmp_path / "inner/.tau").mkdir(parents=True)  # takes the place of the outer folder
+    notices, permissions = start(inner.parent)
+    assert any("run: sudo" in notice for notice in notices) and permissions.mode == "ask"
+    assert set(denies(permissions)) == {f"read: {tmp_path}/.env", "run: sudo"}
+    assert start(tmp_path)[0] == []
+    strict.write_text("{}")
+    (tmp_path / ".env").write_text("KEY")
+    with pytest.raises(tau.TauError, match=r"in tools\.deny forbids it"):
+        asyncio.run(tau.call_tool("read", {"path": ".env"}, cwd=tmp_path))
+
+
+def test_user_accepts_with_the_command(
+    tmp_path: Path, strict: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    strict.unlink()
+    monkeypatch.chdir(tmp_path)
+    assert trust_command.run(["show"]) == 0 and '"run: sudo" from tools.deny' in capsys.readouterr().out
+    assert trust_command.run(["add"]) == 0
+    assert trust_command.run(["show"]) == 0 and "run: sudo" not in capsys.readouterr().out
+    assert denies(start(tmp_path)[1]) == ()
+    assert asyncio.run(run_command("", Answers(), tmp_path, user_paths()))
+
+
+def test_flag_of_the_user_beats_what_a_project_dropped(tmp_path: Path, strict: Path) -> None:
+    strict.unlink()
+    loaded = load_settings(user_paths(), tmp_path, flags={"tools.approvalMode": "yolo"}).settings
+    assert loaded.tools.approval_mode == "yolo" and loaded.tools.deny == ["read: ./.env", "run: sudo"]
+    (tmp_path / "run.json").write_text('{"tools.approvalMode": "plan"}')
+    loaded = load_settings(user_paths(), tmp_path, files=[tmp_path / "run.json"]).settings
+    assert loaded.tools.approval_mode == "plan"

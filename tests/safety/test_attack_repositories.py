@@ -133,6 +133,39 @@ def test_known_repositories_stay_guarded_however_many_folders_there_are(tmp_path
     assert len(guard.find()) == 1
 
 
+def test_repository_below_what_looks_like_a_bare_one_is_judged(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    lying_repository(place.project / "docs", ".")
+    guard = GitGuard([place.project])
+    guard.find()
+    for folder in ("docs/nested", "docs/a/b"):
+        repository = place.init(place.project / folder)
+        (repository / ".git/hooks").mkdir(exist_ok=True)
+        (repository / ".git/hooks/pre-commit").write_text("#!/bin/sh\n")
+        (repository / ".git/hooks/pre-commit").chmod(0o755)
+        notes = "\n".join(guard.check())
+        assert f"New Git repository: {repository}." in notes
+        assert f"{repository}/.git/hooks/pre-commit is new and could run programs; it is disabled" in notes
+    lying_repository(place.project / "new", ".")
+    assert f"New Git repository: {place.project}/new." in guard.check()
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_user_reads_once_that_commands_made_more_folders_than_are_searched(
+    tmp_path: Path, deep: bool
+) -> None:
+    place = Place(tmp_path)
+    guard = GitGuard([place.project])
+    guard.find()
+    assert guard.check() == []
+    for number in range(1 if deep else MAX_FOLDERS):
+        (place.project / f"a{number}" / ("x/" * 10 if deep else "")).mkdir(parents=True)
+    assert "more or deeper folders" in "".join(guard.check())
+    assert guard.check() == []
+    guard.find()  # the next sandbox: said already, in `tau sandbox explain`
+    assert guard.check() == []
+
+
 def test_hooks_folder_that_becomes_a_link_leads_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,6 +155,47 @@ def test_tool_of_the_program_runs_unasked_only_where_the_mode_or_a_rule_says_so(
     drive(tau, work)
 
 
+@pytest.mark.parametrize(
+    ("mode", "allow", "runs"),
+    [
+        *(("ask", [], False), ("ask", ["tool: write"], True), ("plan", [], False)),
+        *(("workspace", [], True), ("yolo", [], True)),
+    ],
+)
+def test_write_to_a_scheme_of_the_program_is_judged_like_its_tools(
+    tau: Program, mode: str, allow: list[str], runs: bool
+) -> None:
+    tau.settings(**{"retry.enabled": False, "tools.approvalMode": mode, "tools.allow": allow})
+    seen: dict[str, dict[str, Any]] = {}
+
+    async def work(client: RpcClient) -> None:
+        await client.set_host_uri_schemes([HostScheme("db", writable=True)])
+        client.on_event(lambda event: seen.update({event["type"]: event}))
+        await client.prompt("write")
+        while not seen.keys() & {"host_uri_request", "agent_end"}:
+            await client.get_state()
+        assert ("host_uri_request" in seen) is runs
+        if runs:
+            reply = {"type": "host_uri_result", "id": seen["host_uri_request"]["id"]}
+            await client.connection.write(reply)
+            await client.wait_for_idle()
+
+    tau.script((Call("write", {"path": "db://row", "content": "x"}),), "ok")
+    drive(tau, work)
+
+
+@pytest.mark.parametrize("name", ["recall", "lsp"])
+def test_no_tool_of_the_program_counts_as_read_only_by_its_name(tau: Program, name: str) -> None:
+    tau.settings(**{"retry.enabled": False, "tools.approvalMode": "plan"})
+
+    async def work(client: RpcClient) -> None:
+        await client.set_host_tools([HostTool(name, "d", {"type": "object"})])
+        assert "Plan mode is on" in results(await client.prompt_and_wait("go"))[0]
+
+    tau.script((Call(name, {}),), "ok")
+    drive(tau, work)
+
+
 def test_empty_text_is_written_as_empty_text(tau: Program) -> None:
     seen: list[dict[str, Any]] = []
 

@@ -25,10 +25,19 @@ class AgentEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="agent
     messages: list[AppMessage]
 
 
+class RunError(Struct, frozen=True, rename="camel"):
+    """Why a run failed. `kind` is that of a provider's error, or `other`."""
+
+    kind: str
+    message: str
+    retry_after_ms: int | UnsetType = UNSET
+
+
 class AgentSettled(Struct, frozen=True, rename="camel", tag_field="type", tag="agent_settled"):
     """The prompt is done: no retry, compaction or queued message continues it."""
 
     aborted: bool = False
+    error: RunError | UnsetType = UNSET
 
 
 class TurnStart(Struct, frozen=True, rename="camel", tag_field="type", tag="turn_start"):
@@ -234,6 +243,14 @@ class RulesTriggered(Struct, frozen=True, rename="camel", tag_field="type", tag=
     interrupted: bool
 
 
+class ExtensionFault(Struct, frozen=True, rename="camel", tag_field="type", tag="extension_error"):
+    """The code of an extension failed; `event` is what it was called for."""
+
+    extension_path: str
+    event: str
+    error: str
+
+
 class BashEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="bash_end"):
     """A shell command of the user ended."""
 
@@ -305,6 +322,7 @@ AgentEvent: TypeAlias = (
     | TodoAutoClear
     | RulesTriggered
     | ServersChanged
+    | ExtensionFault
     | BashEnd
     | Notice
 )

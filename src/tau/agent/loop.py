@@ -18,7 +18,7 @@ from tau.agent.queue import Prompt
 from tau.ai.assembler import Assembler
 from tau.ai.dialect import Request
 from tau.ai.normalization import HistoryNormalizer, clean
-from tau.ai.wire import AppMessage, AssistantMessage, StopReason, ToolResultMessage
+from tau.ai.wire import AppMessage, AssistantMessage, StopReason, ToolResultMessage, UserMessage
 from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.errors import ProviderError, StreamInterrupted, TauError
@@ -60,6 +60,26 @@ async def run_loop(owner: LoopOwner, prompts: Sequence[Prompt], abort: Abort) ->
         owner.emit(e.AgentEnd(run.messages))
 
 
+async def accept_queued(owner: LoopOwner, queued: Sequence[Prompt], abort: Abort) -> list[Prompt]:
+    """What the hooks leave of messages that were queued; one that they block is dropped, with a notice."""
+    accepted: list[Prompt] = []
+    for prompt in queued:
+        try:
+            async with abort.scope():
+                message = await owner.hooks.input(prompt) if isinstance(prompt, UserMessage) else prompt
+        except Aborted:
+            return []  # the rest stays in the queue
+        except Exception as error:
+            message = None
+            text = str(error) if isinstance(error, TauError) else f"A hook failed on a message: {error!r}."
+            owner.emit(e.Notice("warning", text))
+        if message is not None:
+            accepted.append(message)
+        if message is not prompt:
+            owner.queue.settle(prompt)
+    return [*owner.queue.take_asides(), *accepted] if accepted else []
+
+
 class _Run:
     def __init__(self, owner: LoopOwner, abort: Abort) -> None:
         self.owner = owner
@@ -88,7 +108,8 @@ class _Run:
                 )
             self.pauses = self.pauses + 1 if answer.paused else 0
             continues = bool(results) or 0 < self.pauses <= MAX_PAUSES
-            prompts = self.next_prompts(stopping=not continues)
+            queued = self.next_prompts(stopping=not continues)
+            prompts = await accept_queued(self.owner, queued, self.abort) if queued else []
             if not continues and not prompts:
                 return Outcome(message=message, messages=self.messages)
 

@@ -18,6 +18,7 @@ from tau.coding.session_index.prompt_history import FILE_NAME, PromptHistory
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
 from tau.config.secret_mask import make_mask, mask_known_secrets
+from tau.ext.hooks.hook_check import check_hooks
 from tau.ext.mcp.doctor_check import check_mcp
 from tau.modes.output_stream import OutputStream, tell
 
@@ -38,11 +39,8 @@ async def _check(*, as_json: bool) -> int:
     paths = user_paths(os.environ)
     mask_known_secrets(os.environ, paths)
     with closing(LocalRunner()) as runner:
-        checks = await run_checks(
-            DoctorInput(
-                paths=paths, cwd=current_folder(), environ=os.environ, runner=runner, more=(check_mcp,)
-            )
-        )
+        given = DoctorInput(paths=paths, cwd=current_folder(), environ=os.environ, runner=runner)
+        checks = await run_checks(given, (check_hooks, check_mcp))
     if as_json:
         _print({"ok": is_healthy(checks), "checks": checks})
     else:

@@ -72,15 +72,15 @@ class Subcommand:
         self.completes = completes
 
 
-OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER = (
-    *("Modes", "Sessions", "Models", "Prompt and tools", "Safety and settings", "Other"),
+OUTPUT, SESSION, MODEL, PROMPT, SAFETY, CODE, OTHER = (
+    *("Modes", "Sessions", "Models", "Prompt and tools", "Safety and settings", "Extensions", "Other"),
 )
 ROLE_FLAGS = {
     "smol": "titles and other small tasks",
     "slow": "hard questions",
     "plan": "plan mode",
 }
-GROUPS = (OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER)
+GROUPS = (OUTPUT, SESSION, MODEL, PROMPT, SAFETY, CODE, OTHER)
 
 FLAGS = (
     Flag("print", "print the answer and exit", OUTPUT, short="p"),
@@ -182,6 +182,11 @@ FLAGS = (
     Flag("add-dir", "add a folder to the workspace; repeatable", SAFETY, LIST, "DIR", FOLDER),
     Flag("trust", "let this repository's extensions, hooks and servers run, this time only", SAFETY),
     Flag("allow-home", "allow working in the home folder", SAFETY),
+    Flag("extension", "load a Python extension; repeatable", CODE, LIST, "PATH", FILE, short="e"),
+    Flag("hook", "load a Python hook; repeatable", CODE, LIST, "PATH", FILE),
+    Flag("no-extensions", "load only extensions given with -e and --hook", CODE),
+    Flag("flag", "set a flag of an extension; repeatable", CODE, LIST, "NAME[=VALUE]"),
+    Flag("watch", "load extensions given with -e again when they change", CODE),
     Flag("version", "print the version and exit", OTHER, short="v"),
     Flag("help", "print this help and exit", OTHER, short="h"),
 )
@@ -194,6 +199,62 @@ SERVE_FLAGS = (
     Flag("root", "serve sessions of this folder and those below it", OUTPUT, VALUE, "DIR"),
     Flag("allow-host", "accept this name in the Host header", OUTPUT, LIST, "NAME"),
     Flag("allow-origin", "accept requests of pages from this origin", OUTPUT, LIST, "URL"),
+)
+
+# Of `tau batch`, which passes the flags about models and safety on to each task.
+BATCH_FLAGS = (
+    Flag(
+        "template",
+        "prompt with {COLUMN} for the rows of a CSV or JSONL file",
+        group=PROMPT,
+        kind=VALUE,
+        metavar="TEXT",
+    ),
+    Flag("out", "folder for results", group=OUTPUT, kind=VALUE, metavar="DIR", completes=FOLDER),
+    Flag("jobs", "how many tasks run at once: a number, or auto", group=OTHER, kind=VALUE, metavar="N"),
+    Flag(
+        "executor",
+        "run tasks on this machine or on a Ray cluster",
+        group=OTHER,
+        kind=VALUE,
+        choices="local ray",
+    ),
+    Flag("address", "the Ray cluster to join", group=OTHER, kind=VALUE, metavar="ADDRESS"),
+    Flag("max-cost", "start nothing more at this cost in dollars", group=SAFETY, kind=VALUE, metavar="USD"),
+    Flag("fail-fast", "stop after N failed tasks", group=OTHER, kind=VALUE, metavar="N"),
+    Flag("keep", "keep the folders of these tasks", group=OTHER, kind=VALUE, choices="failed all none"),
+    Flag(
+        "collect",
+        "push the changes of each task as a branch, or open a pull request",
+        group=OTHER,
+        kind=VALUE,
+        choices="branch pr",
+    ),
+    Flag("rpm", "requests a minute, for each provider", group=MODEL, kind=VALUE, metavar="N"),
+    Flag("tpm", "tokens a minute, for each provider", group=MODEL, kind=VALUE, metavar="N"),
+    Flag("status", "retry tasks with this status; repeatable", group=OTHER, kind=LIST, metavar="STATUS"),
+    Flag("html", "write the report as HTML", group=OUTPUT),
+    Flag("dry-run", "check the tasks and show the plan", group=OTHER),
+)
+
+BENCH_FLAGS = (
+    Flag(
+        "model", "model to compare; repeatable", group=MODEL, kind=LIST, metavar="PATTERN", completes=MODELS
+    ),
+    Flag("set", "compare with this setting too; repeatable", group=OTHER, kind=LIST, metavar="KEY=VALUE"),
+    Flag("repeat", "runs of each task", group=OTHER, kind=VALUE, metavar="N"),
+    Flag("seed", "order of the runs", group=OTHER, kind=VALUE, metavar="N"),
+    Flag("task", "only this task; repeatable", group=OTHER, kind=LIST, metavar="NAME"),
+    Flag("baseline", "report to compare with", group=OTHER, kind=VALUE, metavar="FILE", completes=FILE),
+    Flag(
+        "max-drop",
+        "fail if a rate fell by more than this, such as 0.05",
+        group=OTHER,
+        kind=VALUE,
+        metavar="SHARE",
+    ),
+    Flag("oracle", "run the reference solutions instead of agents", group=OTHER),
+    *(flag for flag in BATCH_FLAGS if flag.name in ("out", "jobs", "max-cost", "rpm", "tpm")),
 )
 
 _COMMANDS = (
@@ -267,10 +328,17 @@ _COMMANDS = (
         values={"remove": HOSTS, "test": HOSTS},
     ),
     Subcommand(
-        "extensions [list] [--all] [--json]",
+        "extensions [list|time] [--all] [--json]",
         "list skills, commands, hooks and other files that were found, or turn them off",
-        "list enable disable",
+        "list enable disable time",
         "--all --json",
+    ),
+    Subcommand(
+        "plugin list|install|update|...",
+        "install, update, write and check plugins",
+        "list install update remove enable disable show link validate doctor new marketplace",
+        "--scope --dry-run --yes --json --kind",
+        completes=FILE,
     ),
     Subcommand(
         "hooks [list|test EVENT]",
@@ -310,6 +378,18 @@ _COMMANDS = (
         "serve [--port N] [FLAG ...]",
         "serve a web page and programs over HTTP",
         options=" ".join(f"--{flag.name}" for flag in SERVE_FLAGS),
+    ),
+    Subcommand(
+        "batch FILE [FLAG ...]",
+        "run a file of tasks to the end",
+        options=" ".join(f"--{flag.name}" for flag in BATCH_FLAGS),
+        completes=FILE,
+    ),
+    Subcommand(
+        "bench [SUITE] [FLAG ...]",
+        "compare models and settings on a suite of tasks",
+        options=" ".join(f"--{flag.name}" for flag in BENCH_FLAGS),
+        completes=FOLDER,
     ),
     Subcommand("completions bash|zsh|fish", "print a shell completion script", "bash zsh fish"),
 )

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         def run(self, words: list[str], /) -> int: ...
 
 
+batch_command = late("tau.cli.batch_command")
+bench_command = late("tau.cli.bench_command")
 completion_scripts = late("tau.cli.completions")
 completion_values = late("tau.cli.completion_values")
 config_command = late("tau.cli.config_command")
@@ -33,6 +35,7 @@ launching = late("tau.cli.launch")
 login_command = late("tau.cli.login_command")
 output_stream = late("tau.modes.output_stream")
 parsing = late("tau.cli.parse")
+plugin_command = late("tau.cli.plugin_command")
 plan_usage_command = late("tau.cli.plan_usage_command")
 sessions_command = late("tau.cli.sessions_command")
 sandbox_command = late("tau.cli.sandbox_command")
@@ -135,6 +138,8 @@ def run_subcommand(name: str, words: list[str]) -> int:
     if name == "serve":
         return serve_command.start(words)
     commands: dict[str, Subcommand] = {
+        "batch": batch_command,
+        "bench": bench_command,
         "config": config_command,
         "demo": demo_command,
         "doctor": doctor_command,
@@ -144,6 +149,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "rules": rules_command,
         "mcp": mcp_command,
         "models": models_command,
+        "plugin": plugin_command,
         "sandbox": sandbox_command,
         "sessions": sessions_command,
         "shell": shell_command,

@@ -158,13 +158,19 @@ async def _ask_servers(provider: str | None) -> dict[str, int]:
         raise UsageError(
             'No provider in models.json has "discovery"; name a provider: tau models refresh openrouter.'
         )
-    plain_hosts = load_settings(paths, current_folder()).settings.keys.plain_http_hosts
+    settings = load_settings(paths, current_folder()).settings
     http = HttpTransport(os.environ)
     keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), os.environ, models=file.keys)
     try:
         return {
             id: await served_models.refresh(
-                http, catalog.providers[id], file.providers.get(id), keys, paths, plain_hosts=plain_hosts
+                http,
+                catalog.providers[id],
+                file.providers.get(id),
+                keys,
+                paths,
+                local=settings.local,
+                plain_hosts=settings.keys.plain_http_hosts,
             )
             for id in ids
         }

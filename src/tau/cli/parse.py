@@ -51,7 +51,7 @@ def parse(argv: list[str], own: tuple[Flag, ...] = ()) -> ParsedArgs:
         elif word.startswith("-") and word != "-":
             parsed.problem = _shorts(word, rest, parsed)
         else:
-            if not parsed.words:
+            if not parsed.words and not own:
                 parsed.problem = _command_typo(word)
             parsed.words.append(word)
     parsed.problem = parsed.problem or _conflict(parsed)

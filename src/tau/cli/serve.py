@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import re
 import socket
 import stat
 from contextlib import suppress
@@ -67,7 +68,7 @@ async def run(parsed: ParsedArgs, options: SessionOptions, signals: Signals) -> 
         root=root,
         token=access.load_token(paths.serve_token),
         hosts=(*parsed.all("allow-host"), *(() if unix or _is_any(host) else (host.strip("[]"),))),
-        origins=tuple(parsed.all("allow-origin")),
+        origins=tuple(map(_origin, parsed.all("allow-origin"))),
         dialog_timeout_s=settings.rpc.dialog_timeout,
     )
     out = OutputStream()
@@ -88,6 +89,16 @@ async def run(parsed: ParsedArgs, options: SessionOptions, signals: Signals) -> 
     return DONE
 
 
+def _origin(text: str) -> str:
+    """As browsers send it."""
+    origin = text.rstrip("/").lower()
+    if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/\s]+", origin):
+        raise UsageError(
+            f'--allow-origin needs an address without a path, such as https://example.com, not "{text}".'
+        )
+    return origin
+
+
 def _port(parsed: ParsedArgs) -> int:
     text = parsed.value("port") or str(DEFAULT_PORT)
     if not text.isdecimal() or int(text) > 65535:
@@ -104,8 +115,9 @@ def _listener(host: str, port: int) -> socket.socket:
         listener.bind((name, port))
     except OSError as error:
         listener.close()
+        advice = "--host" if isinstance(error, socket.gaierror) else "--port"
         raise UsageError(
-            f"Cannot listen on {host}:{port}: {error.strerror or error}; choose another --port."
+            f"Cannot listen on {host}:{port}: {error.strerror or error}; choose another {advice}."
         ) from error
     return listener
 

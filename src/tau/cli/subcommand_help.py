@@ -141,9 +141,25 @@ usage: tau ssh list [--json]             list the hosts available in this folder
 usage: tau extensions [list] [--all] [--json]  list what was found in the folders of tau and of other agents
        tau extensions disable NAME             do not use it: KIND:NAME as in the list, or a provider
        tau extensions enable NAME              use it again
+       tau extensions time                     load the Python extensions, and say how long each takes
 
 Shows where each item comes from, the tokens it adds to a request, and why it is not used: it is invalid or
 waits until you trust the repository, or, with --all, another one has its name or it is turned off.
+""",
+    "plugin": """\
+usage: tau plugin [list] [--json]       list installed plugins
+       tau plugin install SOURCE        show what it runs, then install it: a folder, a git address (#REF),
+                                        NAME@MARKETPLACE, a wheel or a Python package
+       tau plugin update [NAME ...]     fetch again; what has changed is replaced
+       tau plugin remove|enable|disable|show NAME
+       tau plugin link FOLDER           use your own folder, without a copy
+       tau plugin new NAME [--kind extension|tool|hook|skill|rule|plugin]
+       tau plugin validate FOLDER       check a plugin or a marketplace; exits with 1 if something is wrong
+       tau plugin doctor                check what is installed, without running it
+       tau plugin marketplace [list|add FOLDER|URL|remove NAME]
+
+--scope project installs into the .tau folder of the project. --dry-run only shows what would be installed;
+--yes does not ask.
 """,
     "hooks": """\
 usage: tau hooks [list] [--json]  list command hooks, where each is from, and what is wrong with it
@@ -212,6 +228,41 @@ Serve a web page and programs over HTTP and print the page's address. Takes the 
   --allow-host NAME   accept this name in the Host header, such as that of a proxy; repeatable
   --allow-origin URL  accept requests of pages from this origin; repeatable
 Needs the extra: pip install 'tau-agent[serve]'.
+""",
+    "batch": """\
+usage: tau batch FILE [--template TEXT] [--out DIR] [--jobs N] [FLAG ...]
+       tau batch status|show|report DIR [--json | --html]     what came of it so far
+       tau batch show DIR TASK                                one result as JSON
+       tau batch retry DIR [TASK ...] [--status STATUS]       run tasks again, by default all not done
+       tau batch cancel DIR [TASK ...]                        stop tasks of a batch that runs
+
+Run each task of FILE (JSON lines; rows of CSV or JSON lines with --template) and record its result. The same
+command resumes. Takes the flags of tau for models and safety, such as --model.
+  --template TEXT       prompt with {COLUMN} for each row
+  --out DIR             folder for results; default: FILE without its suffix, and -batch
+  --jobs N              tasks at once; default: auto, by cores and free memory
+  --executor local|ray  run on this machine (default) or on a Ray cluster; --address joins one
+  --max-cost USD        stop at this cost
+  --fail-fast N         stop after N failed tasks
+  --keep failed|all|none  keep the folders of these tasks; default: failed
+  --collect branch|pr   push the changes of each task that is done
+  --rpm N, --tpm N      requests and tokens a minute, for each provider
+  --dry-run             check the tasks and show the plan
+""",
+    "bench": """\
+usage: tau bench [SUITE] [--model PATTERN ...] [--set KEY=VALUE ...] [--repeat N] [FLAG ...]
+
+Run each task of SUITE, a folder (default: a small one that comes with tau), with each model and setting, and
+compare: rates with intervals, cost, and whether a difference is more than chance. Resumes as tau batch does.
+  --model PATTERN   a model to compare; repeatable; default: yours
+  --set KEY=VALUE   compare each model without and with this setting; repeatable
+  --repeat N        runs of each task; default: 1
+  --task NAME       only this task; repeatable
+  --seed N          order of the runs; default: 0
+  --oracle          run the reference solutions, to see that each task works here
+  --baseline FILE   compare with the --json report in FILE; --max-drop SHARE fails below it (default: 0.05)
+  --out DIR         folder for results; default: SUITE and -bench
+  --jobs N, --max-cost USD, --rpm N, --tpm N, --json
 """,
     "completions": """\
 usage: tau completions bash|zsh|fish

@@ -9,6 +9,8 @@ from msgspec import json, to_builtins
 from tau.base.errors import UsageError
 from tau.cli.main import write_stdout
 from tau.cli.subcommand_help import usage_line
+from tau.config import project_rules
+from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
 from tau.config.trust import TrustStatus, TrustStore
 from tau.modes.trust_question import report
@@ -23,14 +25,19 @@ def run(argv: Sequence[str]) -> int:
     action = words[0] if words else "show"
     if len(words) > 1 or action not in ACTIONS or (as_json and action in ("add", "remove")):
         raise UsageError(usage_line("trust"))
-    store, cwd = TrustStore(user_paths(os.environ)), current_folder()
+    paths, cwd = user_paths(os.environ), current_folder()
+    store = TrustStore(paths)
     if action == "list":
         return write_stdout(_list(store, as_json=as_json))
     if action == "remove":
         done = "No longer trusted." if store.remove(cwd) else "This repository was not trusted."
         return write_stdout(f"{done}\n")
+    loaded = load_settings(paths, cwd)
+    if action == "add":
+        project_rules.settle_rules(cwd, paths, loaded, accept=True)
     status = store.trust(cwd) if action == "add" else store.status(cwd)
-    return write_stdout(_json(status) if as_json else "\n".join([*report(status, full=True), ""]))
+    dropped = project_rules.dropped_notices(loaded.dropped, cwd, paths) if action == "show" else ()
+    return write_stdout(_json(status) if as_json else "\n".join([*dropped, *report(status, full=True), ""]))
 
 
 def _list(store: TrustStore, *, as_json: bool) -> str:

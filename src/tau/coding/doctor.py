@@ -64,16 +64,15 @@ class DoctorInput(Struct, frozen=True, kw_only=True):
     cwd: Path
     environ: Mapping[str, str]
     runner: LocalRunner
-    more: "Sequence[CheckSource]" = ()  # of layers above
 
 
 CheckSource = Callable[[DoctorInput], AsyncIterator[DoctorCheck]]
 
 
-async def run_checks(given: DoctorInput) -> list[DoctorCheck]:
-    """Run all checks. One that fails unexpectedly is itself a finding."""
+async def run_checks(given: DoctorInput, more: Sequence[CheckSource] = ()) -> list[DoctorCheck]:
+    """Run all checks, and `more`. One that fails unexpectedly is itself a finding."""
     found: list[DoctorCheck] = []
-    for source in (*SOURCES, *given.more):
+    for source in (*SOURCES, *more):
         try:
             found += [check async for check in source(given)]
         except (TauError, OSError) as error:

@@ -178,6 +178,7 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
                 model = local.model
                 if id in (model.id, model.key) or (request.provider == model.provider and id in model.id):
                     return replace(local, thinking=thinking)
+            self._require_server(owner)
             raise
 
     async def _find_by_provider(self, provider: str) -> ResolvedModel:
@@ -185,7 +186,13 @@ class ModelResolver(Struct, frozen=True, kw_only=True):
             for local in await self._named_models():
                 if local.model.provider == provider:
                     return local
+            self._require_server(provider)
         return self._default_of(provider)
+
+    def _require_server(self, provider: str) -> None:
+        known = self.catalog.provider(provider) is not None or not self.settings.local.discover
+        if not known and (missing := discovery.missing_server(provider, self.environ)):
+            raise UsageError(missing)
 
     def _default_of(self, provider: str) -> ResolvedModel:
         row = self.catalog.provider(provider)

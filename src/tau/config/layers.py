@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct, ValidationError, convert
+from msgspec.structs import replace
 
 from tau.base.errors import UsageError
 from tau.base.files import mode_of
@@ -15,6 +16,7 @@ from tau.config.json_file import JsonFile, read_json
 from tau.config.paths import Paths, project_dir
 from tau.config.settings import Settings
 
+project_rules = late("tau.config.project_rules")
 scopes = late("tau.config.setting_scopes")
 table = late("tau.config.setting_table")
 setting_values = late("tau.config.setting_values")
@@ -37,13 +39,14 @@ DEFAULT = SettingOrigin("default")
 
 class LoadedSettings(Struct, frozen=True):
     """`origins` has the keys that a layer sets; the others have their defaults. `project` is what the
-    project's file sets and may set.
+    project's file sets and may set, `dropped` what it no longer sets and still holds.
     """
 
     settings: Settings
     origins: dict[str, SettingOrigin]
     warnings: list[str]
     project: dict[str, Any] = {}
+    dropped: dict[str, Any] = {}
 
     def origin(self, key: str) -> SettingOrigin:
         return self.origins.get(key, DEFAULT)
@@ -59,13 +62,31 @@ class RunOverrides(Struct, frozen=True):
 def load_settings(
     paths: Paths, cwd: Path, *, files: Sequence[Path] = (), flags: Mapping[str, Any] | None = None
 ) -> LoadedSettings:
-    """Read and merge all layers. `files` come from --config; a flag with value None was not given."""
+    """Read and merge all layers. `files` come from --config; a flag with value None was not given.
+
+    What the project's file forbade earlier and no longer does holds until the user accepts the change.
+    """
+    loaded = _load(paths, cwd, files, flags or {}, {})
+    if not mode_of(paths.project_rules):
+        return loaded
+    dropped, notices = project_rules.dropped_rules(cwd, paths, loaded)
+    if dropped:
+        loaded = _load(paths, cwd, files, flags or {}, dropped)
+    return replace(loaded, warnings=[*notices, *loaded.warnings], dropped=dropped)
+
+
+def _load(
+    paths: Paths, cwd: Path, files: Sequence[Path], flags: Mapping[str, Any], dropped: Mapping[str, Any]
+) -> LoadedSettings:
     merged: dict[str, Any] = {}
     origins: dict[str, SettingOrigin] = {}
     warnings: list[str] = []
     sources: list[tuple[JsonFile, Layer]] = []
     project: dict[str, Any] = {}
     for path, layer in _files(paths, cwd, files):
+        if layer == "file":
+            _merge(merged, dropped)
+            dropped = {}
         source = read_json(path)
         values, ignored = _accepted_values(source, layer, paths, merged)
         warnings += ignored
@@ -75,7 +96,8 @@ def load_settings(
         if layer == "project":
             project = values
         origins.update(dict.fromkeys(_names(values), SettingOrigin(layer, path)))
-    given = {key: value for key, value in _flatten(flags or {}) if value is not None}
+    _merge(merged, dropped)
+    given = {key: value for key, value in _flatten(flags) if value is not None}
     _merge(merged, given)
     origins.update(dict.fromkeys(_names(given), SettingOrigin("flag")))
     try:

@@ -17,6 +17,7 @@ from tau.config.credentials import KeyCredentials
 from tau.config.logins import key_headers
 from tau.config.models_file import ProviderEntry
 from tau.config.paths import Paths
+from tau.config.settings import LocalSettings
 
 DiscoveryType = Literal["ollama", "llama.cpp", "lm-studio", "vllm", "sglang", "openai-models-list", "proxy"]
 LISTING: DiscoveryType = "openai-models-list"
@@ -91,6 +92,7 @@ async def refresh(
     keys: KeyCredentials,
     paths: Paths,
     *,
+    local: LocalSettings,
     plain_hosts: Collection[str] = (),
 ) -> int:
     """Store the models that the provider's server lists, and return how many. Raises TauError.
@@ -118,7 +120,10 @@ async def refresh(
         else:
             rows = await _listed(http, f"{base}/{_page(provider)}", headers)
     else:
-        models = await probe_server(http, kind, base.removesuffix("/v1"), TIMEOUT_S)
+        address = base.removesuffix("/v1")
+        models = await probe_server(
+            http, kind, address, TIMEOUT_S, num_ctx=local.num_ctx, images=local.images
+        )
         if models is None:
             raise ConfigError(f"No {kind} server answers at {base}.")
         rows = [

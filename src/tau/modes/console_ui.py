@@ -6,12 +6,13 @@ from typing import Any
 
 from tau.agent.ui import NoticeLevel
 from tau.base.errors import TauError
-from tau.base.text import reveal
+from tau.base.text import clean_line, reveal, shortened
 from tau.modes.line_input import InputInterrupted, LineReader
 from tau.modes.plain_transcript import PlainTranscript
 
 YES, NO = ("y", "yes"), ("n", "no")
 END_OF_TEXT = "."
+MAX_SHOWN_CHARS = 200
 
 
 class ConsoleUi:
@@ -70,6 +71,8 @@ class ConsoleUi:
         self, question: list[str], sign: str, timeout: float | None, parse: Callable[[str], str | None]
     ) -> str | None:
         async with self._one_at_a_time:
+            if not await self._drop_early_lines():
+                return None
             self._transcript.line("\n".join(map(reveal, question)))
             try:
                 async with asyncio.timeout(timeout):
@@ -80,6 +83,19 @@ class ConsoleUi:
             except TimeoutError:
                 self._transcript.line("No answer in time.")
             return None
+
+    async def _drop_early_lines(self) -> bool:
+        """Lines typed before a question, such as the rest of a paste, are no answer. False after Ctrl+C."""
+        try:
+            early = await self._lines.pasted()
+        except InputInterrupted:
+            return False
+        except TauError:
+            return True
+        if early:
+            text = shortened(clean_line(" ".join(early)), MAX_SHOWN_CHARS)
+            self._transcript.line(f"Ignored what was typed before this question: {text}")
+        return True
 
     async def _read(self, sign: str) -> str | None:
         self._transcript.stream(sign)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tau.agent.ui import Ui
 from tau.base.errors import UsageError
+from tau.base.files import mode_of
 from tau.base.late import late
 from tau.base.text import clean_line, plain
 from tau.config import trust_locations
@@ -14,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tau.config.trust import TrustStatus
 
+layers = late("tau.config.layers")
+project_rules = late("tau.config.project_rules")
 trust = late("tau.config.trust")
 
 MAX_ITEMS = 30
@@ -21,11 +24,16 @@ MAX_DIFF_LINES = 40
 YES = "Trust it"
 NO = "Do not trust it"
 LATER = "Decide later"
+KEEP = "Keep what it said before"
+ACCEPT = "Accept the change"
 NEXT_SESSION = "It takes effect in the next session (/new)."
 
 
 async def ask_trust(ui: Ui, cwd: Path, paths: Paths) -> None:
-    """Ask about a repository that could run something and has no decision yet; remember the answer."""
+    """Ask about a repository that could run something, and about one whose settings have become looser,
+    if there is no decision yet; remember the answer.
+    """
+    await _ask_dropped(ui, cwd, paths)
     if not trust_locations.has_any(list(project_folders(cwd))):
         return
     status = await asyncio.to_thread(trust.trust_status, cwd, paths)
@@ -36,6 +44,8 @@ async def ask_trust(ui: Ui, cwd: Path, paths: Paths) -> None:
 async def run_command(words: str, ui: Ui, cwd: Path, paths: Paths) -> str:
     """`/trust`: show what could run and ask; return what to tell the user. Raises TauError."""
     store = trust.TrustStore(paths)
+    if not words:
+        await _ask_dropped(ui, cwd, paths, again=True)
     if words == "remove":
         count = await asyncio.to_thread(store.remove, cwd)
         return f"No longer trusted. {NEXT_SESSION}" if count else "This repository was not trusted."
@@ -57,6 +67,18 @@ async def _ask(ui: Ui, cwd: Path, paths: Paths, status: "TrustStatus") -> str | 
     elif answer == NO:
         await asyncio.to_thread(store.refuse, status)
     return answer
+
+
+async def _ask_dropped(ui: Ui, cwd: Path, paths: Paths, *, again: bool = False) -> None:
+    """Ask whether a project may be looser than it was; `again` also if the user has decided."""
+    if not mode_of(paths.project_rules):
+        return
+    loaded = await asyncio.to_thread(layers.load_settings, paths, cwd)
+    notices = list(project_rules.dropped_notices(loaded.dropped, cwd, paths))
+    if notices and (again or notices[0] in loaded.warnings):
+        answer = await ui.select("\n".join(notices), (KEEP, ACCEPT, LATER))
+        if answer in (KEEP, ACCEPT):
+            project_rules.settle_rules(cwd, paths, loaded, accept=answer == ACCEPT)
 
 
 def question(status: "TrustStatus") -> str:

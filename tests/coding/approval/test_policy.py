@@ -120,6 +120,14 @@ def test_commands_run_but_those_of_the_demo_model_always_ask(
     assert verdicts_of(effects, workspace, demo=demo) == verdicts
 
 
+def test_rules_beat_the_answer_about_a_command_of_the_demo_model(workspace: Workspace) -> None:
+    effects = Effects(runs=("sudo ls",))
+    for mode in MODES:
+        assert judge(effects, workspace, mode, demo=True, deny=["run: sudo"]).verdict == "deny"
+        found = judge(effects, workspace, mode, demo=True, allow=["run: sudo ls", "tool: bash"])
+        assert found.verdict == ("deny" if mode == "plan" else "ask"), mode
+
+
 def test_connections_ask_only_where_everything_asks(workspace: Workspace) -> None:
     effects = Effects(network=("example.com",))
     assert verdicts_of(effects, workspace) == ["ask", "allow", "allow", "allow"]

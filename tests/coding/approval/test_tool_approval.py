@@ -237,6 +237,13 @@ class RichUi(FakeUi, FakeDialogs):
         self.notices.append(message)
 
 
+def test_call_that_is_too_long_to_show_can_only_be_refused(ctx: CallContext, bash: Tool[Any]) -> None:
+    hook, long = hook_for(ctx, "ask"), "x" * 200_001
+    ctx.ui = ui = FakeUi([YES])
+    assert asyncio.run(ask(hook, bash, ctx, runs=(long,))) is not None
+    assert ui.offered == [[NO]]
+
+
 def test_rich_ui_receives_the_full_approval_request(ctx: CallContext, bash: Tool[Any]) -> None:
     ctx.ui = ui = RichUi([ApprovalDecision("once")])
     hook = hook_for(ctx, "ask", ui)

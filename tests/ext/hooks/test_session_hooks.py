@@ -1,14 +1,17 @@
 """Command hooks in a session: what each event gets, and what becomes of the answers."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
+from tau import Session
 from tau.ai.faux import Say, Use
 from tests.ext.hooks.rig import HookRun, bash, call, events, hook, user_hooks
 
 DENY = json.dumps(
     {"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "no way"}}
 )
+PROMPTS = "grep -q secret && { echo leak >&2; exit 2; }; echo 'It is Monday'"
 
 
 def test_hook_that_exits_with_2_blocks_the_call_and_the_model_reads_why(tmp_path: Path) -> None:
@@ -94,9 +97,7 @@ def test_failed_call_has_its_own_event(tmp_path: Path) -> None:
 
 
 def test_hook_on_prompts_adds_context_or_blocks(tmp_path: Path) -> None:
-    user_hooks(
-        events(UserPromptSubmit=[hook("grep -q secret && { echo leak >&2; exit 2; }; echo 'It is Monday'")])
-    )
+    user_hooks(events(UserPromptSubmit=[hook(PROMPTS)]))
     run = HookRun(tmp_path, [[Say("ok")]]).go("What day?", "a secret")
     assert "It is Monday" in run.seen(0)
     assert len(run.faux.requests) == 1 and "leak" in str(run.error)
@@ -138,3 +139,17 @@ def test_edit_of_several_files_shows_each_to_the_hooks(tmp_path: Path) -> None:
     edit = Use("ast_edit", ops=[{"pat": "x = 1", "out": "x = 2"}], paths=["a.py", ".env"])
     run = HookRun(tmp_path, call(edit), tools=("ast_edit", "read")).go("go")
     assert run.results and "x = 1" in (tmp_path / "a.py").read_text()
+
+
+def test_hook_on_prompts_sees_what_the_user_says_meanwhile(tmp_path: Path) -> None:
+    user_hooks(events(UserPromptSubmit=[hook(PROMPTS)]))
+
+    class Steered(HookRun):
+        async def work(self, session: Session, prompts: Sequence[str]) -> None:
+            session.follow_up("a secret")
+            session.follow_up("What day?")
+            await session.prompt("one")
+
+    run = Steered(tmp_path, [[Say("ok")]] * 3).go()
+    assert len(run.faux.requests) == 2 and "leak" in run.notices
+    assert "a secret" not in run.seen(1) and run.seen(1).count("It is Monday") == 2

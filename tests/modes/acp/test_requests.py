@@ -9,8 +9,10 @@ from typing import Any, cast
 from acp import schema as a
 from acp.interfaces import Client
 
-from tau.coding.approval.request import ApprovalRequest
+from tau.coding.approval.policy import ApprovalItem
+from tau.coding.approval.request import ApprovalDecision, ApprovalRequest
 from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.plan.review import Plan, PlanAnswer
 from tau.modes.acp.dialogs import AcpDialogs
 from tau.modes.acp.tool_calls import ShownCall
 
@@ -23,26 +25,69 @@ def test_request_to_write_a_pipe_does_not_wait_for_its_end(tmp_path: Path) -> No
     assert (diff.old_text, diff.new_text) == (None, "new\n")
 
 
-def test_title_of_a_request_shows_characters_that_hide_a_command(tmp_path: Path) -> None:
-    titles: list[str | None] = []
+class Editor:
+    """Records what it is asked and answers with the given option, if it is offered."""
 
-    class Recorder:
-        async def request_permission(
-            self, session_id: str, call: a.ToolCallUpdate, options: list[a.PermissionOption]
-        ) -> Any:
-            titles.append(call.title)
+    def __init__(self, answer: str = "") -> None:
+        self.answer = answer
+        self.calls: list[a.ToolCallUpdate] = []
+        self.options: list[list[tuple[str, str, str]]] = []
+        self.dialogs = AcpDialogs(cast("Client", self), lambda: "s", lambda _: None, LocalFileSystem())
+
+    async def request_permission(
+        self, session_id: str, call: a.ToolCallUpdate, options: list[a.PermissionOption]
+    ) -> Any:
+        self.calls.append(call)
+        self.options.append([(one.option_id, one.name, one.kind) for one in options])
+        if not self.answer:
             return SimpleNamespace(outcome=a.DeniedOutcome(outcome="cancelled"))
+        return SimpleNamespace(outcome=a.AllowedOutcome(outcome="selected", option_id=self.answer))
 
-    request = ApprovalRequest(
+
+def request_for(folder: Path, command: str, **more: Any) -> ApprovalRequest:
+    item = ApprovalItem(f"run: {command}", ("run", command), "run", command)
+    return ApprovalRequest(
         call_id="c",
         tool="bash",
         label="bash",
-        arguments={"command": "ls \u202e; rm -r x\x1b[2K"},
-        questions=(),
-        for_session=False,
-        cwd=tmp_path,
-        session_cwd=tmp_path,
+        arguments={"command": command},
+        questions=(item,),
+        cwd=folder,
+        session_cwd=folder,
+        **{"for_session": False, **more},
     )
-    dialogs = AcpDialogs(cast("Client", Recorder()), lambda: "s", lambda _: None, LocalFileSystem())
-    assert asyncio.run(dialogs.approve(request)) is None
-    assert titles == ["ls <U+202E>; rm -r x<U+001B>[2K"]
+
+
+def test_title_of_a_request_shows_characters_that_hide_a_command(tmp_path: Path) -> None:
+    editor = Editor()
+    request = request_for(tmp_path, "ls \u202e; rm -r x\x1b[2K")
+    assert asyncio.run(editor.dialogs.approve(request)) is None
+    assert editor.calls[0].title == "ls <U+202E>; rm -r x<U+001B>[2K"
+
+
+def test_request_offers_what_the_screen_offers(tmp_path: Path) -> None:
+    editor = Editor("always")
+    request = request_for(tmp_path, "make", for_session=True, patterns=("run: make",))
+    assert asyncio.run(editor.dialogs.approve(request)) == ApprovalDecision("always")
+    assert editor.options == [
+        [
+            ("once", "Allow once", "allow_once"),
+            ("no", "Reject", "reject_once"),
+            ("session", "Allow for this session", "allow_always"),
+            ("always", "Always allow run: make", "allow_always"),
+        ]
+    ]
+    assert asyncio.run(editor.dialogs.approve(request_for(tmp_path, "make"))) is None  # not offered
+    long = request_for(tmp_path, "x" * 200_001, for_session=True)
+    assert asyncio.run(editor.dialogs.approve(long)) is None
+    assert editor.options[-1] == [("no", "Reject", "reject_once")]
+
+
+def test_questions_and_plans_show_what_hides_in_them() -> None:
+    editor = Editor("0")
+    plan = Plan("Safe\u202e", "Read\u200b files", "local://plan.md")
+    assert asyncio.run(editor.dialogs.review_plan(plan)) == PlanAnswer("approve")
+    shown = str(editor.calls[0])
+    assert "Safe<U+202E>" in shown and "Read<U+200B> files" in shown and "\u202e" not in shown
+    assert asyncio.run(editor.dialogs.select("Which?", ["a\u202e"])) == "a\u202e"
+    assert editor.options[-1][0] == ("0", "a<U+202E>", "allow_once")

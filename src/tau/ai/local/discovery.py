@@ -352,11 +352,33 @@ async def discover(
     ]
 
 
-async def probe_server(http: Transport, kind: str, address: str, timeout_s: float) -> list[Model] | None:
+async def probe_server(
+    http: Transport,
+    kind: str,
+    address: str,
+    timeout_s: float,
+    *,
+    num_ctx: int = 0,
+    images: Sequence[str] = (),
+) -> list[Model] | None:
     """The models of a server of this kind; None if it does not answer like one."""
     server = Server(http, address, timeout_s)
     await _probe(kind, server, timeout_s)
-    return None if server.entries is None else _describe_server(kind, server, GUESSED_TOKENS).models
+    if server.entries is None:
+        return None
+    return _describe_server(kind, server, GUESSED_TOKENS, num_ctx, images).models
+
+
+def missing_server(provider: str, environ: Mapping[str, str]) -> str:
+    """Why a named provider of this machine cannot be used; empty if it is none."""
+    address = DEFAULT_ADDRESSES.get(provider)
+    if address is None:
+        return ""
+    if provider == "ollama":
+        address = ollama_address(environ, address)
+    return (
+        f"No {_NAMES[provider]} server answers at {address}: start it, or name its address with --base-url."
+    )
 
 
 async def _probe(provider: str, server: Server, timeout_s: float) -> None:

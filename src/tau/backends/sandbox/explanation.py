@@ -1,5 +1,6 @@
 """What a sandbox would let commands do, in words: each path that differs from the rest, and why."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -71,7 +72,8 @@ def explain_path(path: Path, explanation: SandboxExplanation) -> PathAccess:
     if mount is None:
         return PathAccess(real, "read-only", "everything is, unless listed")
     found = next(one for one in explanation.paths if one.path == mount.target)
-    return PathAccess(real, found.access, f"{found.reason} ({found.path})")
+    later = "" if os.path.lexists(real) else "; if it is a credential, it is hidden once it exists"
+    return PathAccess(real, found.access, f"{found.reason} ({found.path}){later}")
 
 
 def _agent_reason(mount: Mount, agents: GuardedFiles) -> str:

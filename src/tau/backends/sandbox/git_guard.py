@@ -43,6 +43,12 @@ class RememberedFile(Struct, frozen=True):
     stamp: str = ""
 
 
+_TOO_MANY = (
+    "The workspace now has more or deeper folders than tau searches for new Git repositories; "
+    "look for hooks and settings before you run Git in one."
+)
+
+
 class GitGuard:
     """One per sandbox. Call `find` before it starts, `check` after each command."""
 
@@ -55,6 +61,7 @@ class GitGuard:
         self._seen: dict[Path, int] = {}  # when new files were last judged
         self.agents = GuardedFiles(folders=(), guarded=())  # their settings in the workspace
         self.restores = False
+        self._found_all = False  # at the last `find`
 
     @property
     def is_complete(self) -> bool:
@@ -74,6 +81,7 @@ class GitGuard:
         for place in dict.fromkeys((*map(Path, chain.from_iterable(searched)), *self._places)):
             if (files := find_git_files(place, self._roots)) is not None:
                 found[place] = files
+        self._found_all = self._tree.is_complete
         for place in found:
             if place not in self._places:
                 self._accept(place)
@@ -92,7 +100,10 @@ class GitGuard:
                 self._places[place] = identity
                 for folder in git_folders(place, self._roots):
                     self._folders.setdefault(folder, 0)
-                notes.append(f"{'Replaced' if known else 'New'} Git repository: {place.parent}.")
+                notes.append(f"{'Replaced' if known else 'New'} Git repository: {_tree_of(place)}.")
+        if self._found_all and not self._tree.is_complete:
+            self._found_all = False
+            notes.append(_TOO_MANY)
         for folder in list(self._folders):
             notes += self._check_folder(folder)
         if self.restores:
@@ -183,6 +194,11 @@ class GitGuard:
         return f"{path} was changed by the command; its previous content is restored.{kept}"
 
 
+def _tree_of(place: Path) -> Path:
+    """The folder with this `.git`; a bare repository is one itself."""
+    return place.parent if place.name == ".git" else place
+
+
 def judge_leftovers(record: GuardRecord) -> Iterator[str]:
     """Disable what the commands of a killed session created; yields a sentence for each."""
     roots = [Path(root) for root in record.roots]
@@ -190,7 +206,7 @@ def judge_leftovers(record: GuardRecord) -> Iterator[str]:
     searched = chain.from_iterable(tree.search(root) for root in record.roots)
     for place in map(Path, dict.fromkeys((*searched, *record.places))):
         if str(place) not in record.places:
-            yield f"New Git repository: {place.parent}."
+            yield f"New Git repository: {_tree_of(place)}."
         for folder in git_folders(place, roots):
             for path in _guarded_in(folder):
                 with suppress(OSError):

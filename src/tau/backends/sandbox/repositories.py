@@ -19,6 +19,7 @@ SKIPPED = {"node_modules", ".venv", "venv", "__pycache__", "target", ".tox", ".m
 # Files of a Git folder that name programs, or other folders that do.
 GUARDED = ("config", "config.worktree", "hooks", "info/attributes", "commondir", "gitdir")
 _BARE = {"HEAD", "objects", "refs"}
+_BARE_FOLDERS = {"objects", "refs", "logs", "hooks", "info", "branches", "modules", "worktrees"}
 
 
 class FolderTree:
@@ -78,8 +79,8 @@ class FolderTree:
         except OSError:
             return
         if names >= _BARE:
-            yield folder
-            inner.clear()
+            yield folder  # anybody can make a folder look like one, so others below it count too
+            inner[:] = [one for one in inner if one.rpartition("/")[2] not in _BARE_FOLDERS]
 
 
 def find_git_files(place: Path, roots: Sequence[Path]) -> GuardedFiles | None:

@@ -227,11 +227,15 @@ class _Judgment:
         return PolicyVerdict("allow", granted=tuple(self._granted))
 
     def _tool(self, name: str) -> None:
+        effects = self._facts.effects
+        if effects.undeclared and self._mode == "plan":
+            self._denial = self._denial or _READ_ONLY
         item = ApprovalItem(f"use the tool {name}", ("tool", name), "tool", name)
         self._judge(
             item,
             lambda rules: rules.tool(name),
-            needed=self._mode == "ask" and self._facts.effects.acts_elsewhere,
+            needed=(self._mode == "ask" and effects.acts_elsewhere)
+            or (self._mode in ("ask", "workspace") and effects.undeclared),
             allowed=self._is_tool_allowed,
         )
 
@@ -249,14 +253,12 @@ class _Judgment:
             notes.append("It runs without a sandbox.")
         item = ApprovalItem(f"run: {command}", key, "run", command, is_patterned, tuple(notes))
         if facts.demo:
-            reason = f"run a command of the demo model: {command}"
-            self._ask(ApprovalItem(reason, None, "run", subject=command))
-            return
+            item = ApprovalItem(f"run a command of the demo model: {command}", None, "run", command)
         self._judge(
             item,
             lambda rules: None if report is None else rules.command(report),
-            needed=self._mode == "ask" or (self._mode == "workspace" and bool(notes)),
-            allowed=key is not None and self._is_command_allowed(command),
+            needed=facts.demo or self._mode == "ask" or (self._mode == "workspace" and bool(notes)),
+            allowed=item.key is not None and self._is_command_allowed(command),
         )
 
     def _is_command_allowed(self, command: str) -> bool:

@@ -223,9 +223,11 @@ class _Asking:
 
 async def _select(ui: Ui, request: "ApprovalRequest") -> "ApprovalDecision | None":
     options = [YES, NO, ALWAYS] if request.for_session else [YES, NO]  # numbers mean the same every time
+    if not request_text.allowing_choices(request):
+        options = [NO]
     chosen = await ui.select(request_text.describe_request(request), options)
     choices: dict[str | None, ApprovalChoice] = {YES: "once", ALWAYS: "session", NO: "no"}
-    return requests.ApprovalDecision(choices[chosen]) if chosen in choices else None
+    return requests.ApprovalDecision(choices[chosen]) if chosen in options else None
 
 
 def _patterns(items: Sequence[ApprovalItem]) -> tuple[str, ...]:

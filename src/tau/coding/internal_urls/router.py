@@ -34,7 +34,7 @@ class SchemeRouter:
         """Any `scheme://` except files and the web: unknown ones get a clear error."""
         return url_scheme(text) not in ("", *WEB)
 
-    def written_files(self, url: str) -> tuple[Path, ...]:
+    def written_files(self, url: str) -> tuple[Path, ...] | None:
         """The files outside the session's own folder that a write to this URL changes."""
         scheme, rest = self._find(url)
         return scheme.written_files(rest)

@@ -60,7 +60,7 @@ class PlanReview(Struct, frozen=True):
 
 def refusal(tool: str, arguments: Mapping[str, Any], effects: Effects) -> str | None:
     """Why a call may not run in plan mode, as a sentence for the model."""
-    if tool not in TOOLS:
+    if tool not in TOOLS or effects.acts_elsewhere:
         return f"Plan mode is on: {tool} is not available. Put the planned work into {PLAN_FILE}."
     if tool == "write":
         if str(arguments.get("path", "")).strip() == PLAN_FILE:

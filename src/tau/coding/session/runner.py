@@ -6,14 +6,14 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from tau.agent.abort import Abort, Aborted
 from tau.agent.call_context import NestedCall
-from tau.agent.events import AgentSettled, Notice
-from tau.agent.hooks import Hooks
-from tau.agent.loop import Outcome, run_loop
+from tau.agent.events import AgentSettled, Notice, RunError
+from tau.agent.hooks import Hooks, RunStart
+from tau.agent.loop import Outcome, accept_queued, run_loop
 from tau.agent.loop_owner import AnswerWatch, EventListener, InterruptMode, Setup, StreamFunction
 from tau.agent.output import ToolOutput
 from tau.agent.ports import ToolContext
@@ -23,7 +23,7 @@ from tau.ai.model import FAST_TIER, Model, ThinkingLevel
 from tau.ai.wire import AppMessage, CustomMessage, ToolCall, UserMessage
 from tau.base import log as log_file
 from tau.base.clock import now_ms
-from tau.base.errors import SessionError, TauError
+from tau.base.errors import ProviderError, SessionError, TauError
 from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld, ModelRoles
 from tau.coding.ports import ServerPort
@@ -71,6 +71,8 @@ class RequestSetup(Struct, kw_only=True):
     limits: AnswerLimits = msgspec.field(default_factory=AnswerLimits)
     interrupt_mode: InterruptMode = "immediate"  # starts as in the settings
     service_tier: str | None = None  # starts as in the settings
+    cache_key: str | None = None  # instead of the session's id
+    run_prompt: str | None = None  # replaces the system prompt during this run
     _system: tuple[Model, str] | None = None  # the prompt last made, and for which model
     _reported: set[tuple[str, str]] = msgspec.field(default_factory=set)  # models, and what they lack
 
@@ -96,11 +98,11 @@ class RequestSetup(Struct, kw_only=True):
         return Setup(
             model=self.limits.served(model),
             thinking=self.plan.thinking() or model.clamp_thinking(self.thinking),
-            system=self.plan.system(self._system[1] + instructions),
+            system=self.run_prompt or self.plan.system(self._system[1] + instructions),
             tools=self.plan.tools(tools_for(model, tools)),
             hidden=hidden,
             max_tokens=self.limits.limit(model),
-            cache_key=self.log.header.id,
+            cache_key=self.cache_key or self.log.header.id,
             cache_retention=self.settings.cache_retention,
             service_tier=self.service_tier if model.takes_tier(self.service_tier) else None,
             thinking_budgets=asdict(self.settings.thinking_budgets),
@@ -166,6 +168,16 @@ def _model_change(model: Model) -> ModelChange:
     return ModelChange(provider=model.provider, model_id=model.id, base_url=address, upstream=upstream)
 
 
+def _run_error(outcome: Outcome) -> RunError | UnsetType:
+    if outcome.error is None or outcome.aborted:
+        return UNSET
+    if not isinstance(outcome.error, ProviderError):
+        return RunError("other", str(outcome.error))
+    wait_s = outcome.error.retry_after
+    wait_ms = UNSET if wait_s is None else round(wait_s * 1000)
+    return RunError(outcome.error.kind, str(outcome.error), wait_ms)
+
+
 class AgentRunner(Struct, kw_only=True):
     """Runs prompts one at a time and owns the loop; `recovery` decides whether a failed run continues."""
 
@@ -185,14 +197,14 @@ class AgentRunner(Struct, kw_only=True):
 
     async def run(self, begin: Callable[[], UserMessage | None]) -> Outcome:
         """Run on the message that `begin` returns, or on the history as it is, and report the end."""
-        aborted = False
+        settled = AgentSettled()
         with ExitStack() as then, self.activities.begin(run=True) as abort:
-            then.callback(lambda: self.emit(AgentSettled(aborted)))
+            then.callback(lambda: self.emit(settled))
             try:
                 outcome = await self.run_prompt(begin(), abort)
-                aborted = outcome.aborted
+                settled = AgentSettled(outcome.aborted, _run_error(outcome))
             except asyncio.CancelledError:
-                aborted = True
+                settled = AgentSettled(aborted=True)
                 raise
             return outcome
 
@@ -206,7 +218,7 @@ class AgentRunner(Struct, kw_only=True):
                 accepted = await self._apply_input_hooks(message, abort)
                 if accepted is None:
                     return Outcome(message=None, messages=[])
-                prompts = [accepted]
+                prompts = await self._begin_run(accepted, abort)
             self._answer_lost_calls()
             self._report_lost_jobs()
             if (servers := self.next_request.more.servers) is not None:
@@ -225,7 +237,7 @@ class AgentRunner(Struct, kw_only=True):
                     await self._settle(abort)
                 messages += outcome.messages
                 is_over = bool(outcome.error) or outcome.aborted or abort.aborted
-                prompts = [] if is_over else self._take_queued()
+                prompts = [] if is_over else await accept_queued(self, self._take_queued(), abort)
                 if prompts:
                     blocks = 0
                 elif not is_over and (task := await self._before_stop(outcome, blocks, abort)):
@@ -278,6 +290,22 @@ class AgentRunner(Struct, kw_only=True):
             log_file.error("A hook failed on a message.", error)
             raise TauError(f"A hook failed on the message, which was not sent: {error!r}.") from error
 
+    async def _begin_run(self, message: UserMessage, abort: Abort) -> Sequence[Prompt]:
+        """The message, after the notes that hooks add; they may also replace the system prompt."""
+        self.next_request.run_prompt = None
+        system = self.next_request.build().system
+        try:
+            async with abort.scope():
+                start = await self.hooks.before_run(RunStart(message=message, system=system))
+        except (TauError, Aborted):
+            raise
+        except Exception as error:
+            log_file.error("A hook failed before a run.", error)
+            return [message]
+        if start.system != system:
+            self.next_request.run_prompt = start.system
+        return [*start.notes, start.message]
+
     def _answer_lost_calls(self) -> None:
         """Record what may have become of calls that a killed tau left without a result."""
         if self.recorder is not None and self.log.context().items:
@@ -293,7 +321,7 @@ class AgentRunner(Struct, kw_only=True):
         self.resumed = True
 
     async def _rerun(self, abort: Abort) -> Outcome:
-        return await run_loop(self, self.queue.take_steering(), abort)
+        return await run_loop(self, await accept_queued(self, self.queue.take_steering(), abort), abort)
 
     def _take_queued(self) -> Sequence[Prompt]:
         """Messages that were queued after the loop last checked."""

@@ -68,7 +68,8 @@ class Write(Tool[WriteParams]):
         target = locate_for_write(params.path, cwd)
         if target.kind != "url":
             return Effects(writes=(target.path,))
-        return Effects(writes=() if self._urls is None else self._urls.written_files(target.text))
+        files = () if self._urls is None else self._urls.written_files(target.text)
+        return Effects(writes=files or (), acts_elsewhere=files is None)
 
     async def run(self, params: WriteParams, ctx: CodingContext) -> ToolOutput:
         content, pasted = params.content, False

@@ -14,7 +14,7 @@ from tau.agent.ui import NoticeLevel
 from tau.base.errors import ToolError
 from tau.base.text import reveal
 from tau.coding.approval.request import ApprovalChoice, ApprovalDecision, ApprovalRequest
-from tau.coding.approval.request_text import describe_request
+from tau.coding.approval.request_text import allowing_choices, describe_request
 from tau.coding.plan.review import APPROVE, KEEP, Plan, PlanAnswer
 from tau.coding.questions import AskAnswer, AskQuestion, answer_of, fallback
 from tau.modes.acp.tool_calls import ShownCall, ToolContent, text_content
@@ -50,21 +50,17 @@ class AcpDialogs:
 
     async def approve(self, request: ApprovalRequest) -> ApprovalDecision | None:
         call = ShownCall(request.call_id, request.tool, request.arguments, request.session_cwd)
-        options = [_option("once", "Allow", "allow_once"), _option("no", "Reject", "reject_once")]
-        if request.for_session:
-            options.append(_option("session", "Always allow in this session", "allow_always"))
-        if request.patterns:
-            named = ", ".join(request.patterns)
-            options.append(_option("always", f"Always allow {named}", "allow_always"))
+        choices = allowing_choices(request)
+        options = [
+            _option(one.value, reveal(one.label), "allow_once" if one.value == "once" else "allow_always")
+            for one in choices
+        ]
+        options.insert(1, _option("no", "Reject", "reject_once"))
         shown = [*await call.planned(self._files), text_content(describe_request(request))]
         chosen = await self._request(call, reveal(call.title), shown, options)
-        choices: dict[str | None, ApprovalChoice] = {
-            "once": "once",
-            "no": "no",
-            "session": "session",
-            "always": "always",
-        }
-        return ApprovalDecision(choices[chosen]) if chosen in choices else None
+        answers: dict[str, ApprovalChoice] = {one.value: one.value for one in choices}
+        answers["no"] = "no"
+        return ApprovalDecision(answers[chosen]) if chosen is not None else None
 
     async def ask_questions(
         self, asked: Sequence[AskQuestion], timeout_s: float | None
@@ -124,14 +120,14 @@ class AcpDialogs:
         return None
 
     async def _choose(self, title: str, options: Sequence[str], text: str = "") -> str | None:
-        """The chosen option; None if the user closes the question."""
+        """The chosen option; None if the user closes the question. What hides in it is shown."""
         if not options:
             return None
         self._count += 1
-        first, *_ = title.split("\n")
+        first, *_ = reveal(title).split("\n")
         call = ShownCall(f"question_{self._count}", "ask", {}, Path())
-        shown: list[ToolContent] = [text_content(part) for part in (title, text) if part]
-        offered = [_option(str(at), name, "allow_once") for at, name in enumerate(options)]
+        shown: list[ToolContent] = [text_content(reveal(part)) for part in (title, text) if part]
+        offered = [_option(str(at), reveal(name), "allow_once") for at, name in enumerate(options)]
         offered.append(_option("none", "Dismiss", "reject_once"))
         chosen = await self._request(call, first, shown, offered)
         return options[int(chosen)] if chosen is not None and chosen.isdecimal() else None

@@ -196,5 +196,5 @@ class ProgramScheme:
         reply = await self._link.request_uri(url, data.decode("utf-8", "replace"))
         return Resource(url=url, data=data, immutable=False, note="\n".join(reply.notes))
 
-    def written_files(self, rest: str) -> tuple[Path, ...]:
-        return ()
+    def written_files(self, rest: str) -> None:
+        """The program writes what it likes."""

@@ -6,6 +6,7 @@ from contextlib import closing
 from tau.base.errors import UsageError
 from tau.base.run import LocalRunner
 from tau.coding.doctor import DoctorInput, is_healthy, run_checks
+from tau.ext.hooks.hook_check import check_hooks
 from tau.ext.mcp.doctor_check import check_mcp
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.commands.shared_text import columns
@@ -18,10 +19,8 @@ async def doctor(context: CommandContext, rest: str) -> None:
     context.activity.show("Checking")
     try:
         with closing(LocalRunner()) as runner:
-            given = DoctorInput(
-                paths=context.paths, cwd=context.cwd, environ=os.environ, runner=runner, more=(check_mcp,)
-            )
-            checks = await run_checks(given)
+            given = DoctorInput(paths=context.paths, cwd=context.cwd, environ=os.environ, runner=runner)
+            checks = await run_checks(given, (check_hooks, check_mcp))
     finally:
         context.activity.hide()
     rows = [

@@ -24,7 +24,7 @@ class JobPager(TextPager):
             job.label,
             self._output,
             does=(PagerAction("s", "stop", self._stop_job),),
-            empty="No output.",
+            empty="No output yet." if job.running else "No output.",
             on_close=on_close,
         )
         self._follow()

@@ -1,0 +1,110 @@
+"""`tau bench`: runs a suite with several models and settings, and compares them."""
+
+import hashlib
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tau.base.errors import UsageError
+from tau.base.files import typed_path, write_atomic
+from tau.base.version import VERSION
+from tau.cli import batch_command
+from tau.cli.flags import BENCH_FLAGS
+from tau.cli.parse import ParsedArgs, parse
+from tau.cli.subcommand_help import usage_line
+from tau.modes.batch.comparison import BenchReport, bench_table, compare, drops
+from tau.modes.batch.run_folder import RunFolder
+from tau.modes.batch.suite import BUNDLED, SuiteTask, Variant, load_suite, make_tasks, strict
+from tau.modes.exit_status import DONE, FAILED
+from tau.modes.output_stream import OutputStream, tell
+
+MAX_REPEATS = 1_000
+REPORT = "report.json"
+
+
+def run(words: Sequence[str]) -> int:
+    """Raises TauError."""
+    parsed = parse(list(words), BENCH_FLAGS)
+    if parsed.problem:
+        raise UsageError(parsed.problem)
+    if len(parsed.words) > 1:
+        raise UsageError(usage_line("bench"))
+    suite = typed_path(parsed.words[0]) if parsed.words else BUNDLED
+    tasks = _chosen(load_suite(suite), parsed.all("task"))
+    is_oracle = parsed.has("oracle")
+    if is_oracle and (missing := [name for name, task in tasks.items() if not task.solution]):
+        raise UsageError(f"{missing[0]} has no reference solution.")
+    variants = [Variant("oracle")] if is_oracle else _variants(parsed)
+    repeats = batch_command.number("repeat", parsed.value("repeat") or "1", MAX_REPEATS)
+    name = "oracle" if is_oracle else "bench"
+    out = typed_path(parsed.value("out") or f"{'tau' if suite == BUNDLED else suite.name}-{name}").absolute()
+    made = make_tasks(suite, tasks, variants, repeats, out / "runs")
+    seed = batch_command.number("seed", parsed.value("seed") or "1", 2**31)
+    order = list(made)
+    random.Random(seed).shuffle(order)
+    folder = RunFolder(out / "runs")
+    listed = {key: made[key][1] for key in order}
+    if not folder.exists:
+        prompts = hashlib.sha256("".join(task.prompt for task in tasks.values()).encode()).hexdigest()
+        RunFolder.create(folder.path, listed.values(), {"tau": VERSION, "seed": seed, "prompts": prompts})
+    elif folder.tasks() != listed:
+        raise UsageError(f'"{out}" has another bench; use --out for a new folder.')
+    instead = {key: strict(tasks[run.task].solution) for key, (run, _) in made.items()} if is_oracle else {}
+    code = batch_command.resume(folder, parsed, instead)
+    folder.read()
+    report = compare({key: run for key, (run, _) in made.items()}, folder.state.results, repeats)
+    write_atomic(out / REPORT, msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+    if parsed.has("json"):
+        OutputStream().write(msgspec.json.encode(report) + b"\n")
+    else:
+        OutputStream().text(bench_table(report))
+    if code not in (DONE, FAILED):
+        return code
+    return _judge(report, parsed) if not is_oracle else code
+
+
+def _judge(report: BenchReport, parsed: ParsedArgs) -> int:
+    """Whether it is as good as the baseline; a task that a model did not solve is no error."""
+    name = parsed.value("baseline")
+    if name is None:
+        return DONE
+    try:
+        baseline = msgspec.json.decode(typed_path(name).read_bytes(), type=BenchReport)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise UsageError(f'The baseline "{name}" cannot be read: {error}.') from None
+    found = drops(report, baseline, batch_command.amount("max-drop", parsed.value("max-drop") or "0.05"))
+    for sentence in found:
+        tell(sentence)
+    return FAILED if found else DONE
+
+
+def _chosen(tasks: Mapping[str, SuiteTask], names: Sequence[str]) -> Mapping[str, SuiteTask]:
+    if unknown := [name for name in names if name not in tasks]:
+        raise UsageError(f'The suite has no task "{unknown[0]}"; there are {", ".join(tasks)}.')
+    return {name: tasks[name] for name in names} or tasks
+
+
+def _variants(parsed: ParsedArgs) -> list[Variant]:
+    models = parsed.all("model") or [""]
+    found = [Variant(model or "default", model) for model in models]
+    for text in parsed.all("set"):
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UsageError(f'--set needs KEY=VALUE, not "{text}".')
+        settings = _nested(key.split("."), value)
+        found += [Variant(f"{model or 'default'}+{text}", model, settings) for model in models]
+    return found
+
+
+def _nested(keys: Sequence[str], text: str) -> dict[str, Any]:
+    """`a.b` and a value as in a settings file."""
+    try:
+        value: Any = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        value = text
+    for key in reversed(keys):
+        value = {key: value}
+    result: dict[str, Any] = value
+    return result
