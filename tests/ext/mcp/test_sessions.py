@@ -106,7 +106,7 @@ def test_a_required_server_that_fails_stops_a_run_without_a_user(tmp_path: Path)
         servers = {"faux": faux_server(fault="exits at once", server_required=True)}
         async with session_with(tmp_path, servers) as (session, _):
             with pytest.raises(
-                TauError, match="The required MCP server faux cannot be used: It exited with code 1"
+                TauError, match=r"faux cannot be used: It exited with code 1: no such database\."
             ):
                 await session.prompt("Go.")
 

@@ -236,7 +236,7 @@ class ServerConnection:
                     self._lists_prompts = False
                     for task in (*self._own, *client.serving):
                         task.cancel()
-                return True, ConnectionLost(reason, sent=not transport_expired(transport))
+                return True, ConnectionLost(reason, sent=not transport.expired)
         except TimeoutError:
             return False, McpError(f"It did not connect within {server.startup_timeout / 1000:g} s.")
         except McpError as error:
@@ -297,8 +297,3 @@ class ServerConnection:
             self.state, self.reason = state, sentence(reason) if reason else ""
             self.host.changed(self)
         self._change.set()
-
-
-def transport_expired(transport: McpTransport) -> bool:
-    """Whether the server ended the session itself, so that a new one works at once."""
-    return bool(getattr(transport, "expired", False))
