@@ -81,7 +81,7 @@ class ServerConnection:
         self.restarts = 0
         self.modern = "try"
         self._is_old = False  # it speaks the older HTTP transport
-        self._client: McpClient | None = None
+        self.client: McpClient | None = None
         self._settled = asyncio.Event()  # the first attempt has ended
         self._change = asyncio.Event()  # of the state
         self._wake = asyncio.Event()  # connect now
@@ -89,10 +89,6 @@ class ServerConnection:
         self._refreshing: asyncio.Task[None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._own: set[asyncio.Task[None]] = set()
-
-    @property
-    def client(self) -> McpClient | None:
-        return self._client
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """A task that ends with the connection."""
@@ -117,20 +113,20 @@ class ServerConnection:
         """Connect now, whatever happened before."""
         self._starts.clear()
         self._wake.set()
-        if self._client is not None and self._client.transport is not None:
-            lost = self._client.transport.lost
+        if self.client is not None and self.client.transport is not None:
+            lost = self.client.transport.lost
             if not lost.done():
                 lost.set_result("You asked for a new connection.")
 
     async def connected(self) -> McpClient:
         """The live client, after a connection if necessary. Raises McpError."""
         limit_s = self.entry.server.startup_timeout / 1000
-        if self._client is None and self.state == "failed":
+        if self.client is None and self.state == "failed":
             self._wake.set()
             await asyncio.sleep(0)
         try:
             async with asyncio.timeout(limit_s):
-                while self._client is None:
+                while self.client is None:
                     if self.state in ("needs login", "off", "waiting"):
                         raise McpError(self._explain(), needs_login=self.state == "needs login")
                     if self.state == "failed" and not self._wake.is_set():
@@ -139,7 +135,7 @@ class ServerConnection:
                     await self._change.wait()
         except TimeoutError:
             raise McpError(f"{self._explain()} It did not connect within {limit_s:g} s.") from None
-        return self._client
+        return self.client
 
     def _explain(self) -> str:
         if self.state == "needs login":
@@ -222,7 +218,7 @@ class ServerConnection:
                     self.modern = "try" if info.is_modern else "no"
                     self.info = info
                     await self._list(client)
-                self._client = client
+                self.client = client
                 self._settled.set()
                 self._set("connected")
                 if info.is_modern and info.offers("tools", "listChanged"):
@@ -232,7 +228,7 @@ class ServerConnection:
                 try:
                     reason = await asyncio.shield(transport.lost)
                 finally:
-                    self._client = self._refreshing = None
+                    self.client = self._refreshing = None
                     self._lists_prompts = False
                     for task in (*self._own, *client.serving):
                         task.cancel()
@@ -275,11 +271,11 @@ class ServerConnection:
 
     def on_notice(self, method: str, params: dict[str, Any]) -> None:
         if method == "notifications/prompts/list_changed":
-            if not self._lists_prompts and self._client is not None:
-                self._spawn(self._list_prompts(self._client))
+            if not self._lists_prompts and self.client is not None:
+                self._spawn(self._list_prompts(self.client))
         elif method == "notifications/tools/list_changed":
-            if self._refreshing is None and self._client is not None:
-                self._refreshing = self._spawn(self._refresh(self._client))
+            if self._refreshing is None and self.client is not None:
+                self._refreshing = self._spawn(self._refresh(self.client))
         else:
             self.host.told(self, method, params)
 
