@@ -1,8 +1,6 @@
 """Builds a session from files, models, tools and a log."""
 
 import asyncio
-import re
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cache, partial
@@ -21,7 +19,7 @@ from tau.ai.assembler import complete
 from tau.ai.model import Model, ThinkingLevel, thinking_level
 from tau.ai.wire import ToolCall
 from tau.base.errors import ToolError, UsageError
-from tau.base.files import is_private, mode_of, temporary_folder, typed_path
+from tau.base.files import is_private, mode_of, temporary_folder
 from tau.base.late import late
 from tau.base.run import LocalRunner, Runner, find_shell
 from tau.base.tasks import shielded
@@ -34,7 +32,7 @@ from tau.coding.files.source_files import CodeDetector
 from tau.coding.files.workspace_folders import WorkspaceFolders
 from tau.coding.model_resolver import ResolvedModel
 from tau.coding.output import OutputCap, widest_limits
-from tau.coding.prompts.system import SystemPrompt
+from tau.coding.prompts.system import SystemPrompt, read_text_or_file
 from tau.coding.resources import SessionResources, open_resources
 from tau.coding.sandbox import LateSandbox, SandboxHook
 from tau.coding.session.runner import MoreTools
@@ -70,6 +68,7 @@ if TYPE_CHECKING:
 
 effects_approval = late("tau.agent.approved_effects")
 extension_setup = late("tau.ext.extensions.setup")
+delegation = late("tau.sdk.delegation")
 faux = late("tau.ai.faux")
 late_hooks = late("tau.sdk.command_hooks")
 secret_placeholders = late("tau.coding.secret_placeholders")
@@ -85,8 +84,6 @@ trust = late("tau.config.trust")
 more_tools = late("tau.sdk.more_tools")
 
 SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
-
-_PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
 
 
 async def compose(
@@ -131,14 +128,9 @@ async def compose(
             more=more,
             command_hooks=asked,
             rules=rules,
-            plan=environment.plan,
             permissions=permissions,
-            todos=environment.todos,
-            recorder=environment.recorder,
             folders=folders,
-            queue=environment.queue,
-            events=environment.events,
-            activities=environment.activities,
+            **environment.session_parts(),
             resources=resources,
             settings=settings,
             trusted=trusted,
@@ -148,6 +140,8 @@ async def compose(
             extensions=host,
         )
     )
+    outer = (paths, environ, services, outside)
+    await _open_team(session, environment, models, options, roots, outer, host)
     return _connect(session, environment, models, paths, host, ask)
 
 
@@ -170,8 +164,31 @@ def _tools(
         can_ask=options.ui is not None,
         code=_code_detector(options),
         urls=environment.world.urls,
+        team=environment.team,
+        agent=environment.team.agent,
     )
     return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
+
+
+async def _open_team(
+    session: Session,
+    environment: ToolEnvironment,
+    models: SessionModels,
+    options: SessionOptions,
+    roots: Sequence[Root],
+    outer: "tuple[Paths, Mapping[str, str], AsyncExitStack, LocalRunner]",
+    host: "ExtensionHost | None",
+) -> None:
+    """Let the session have agents, or be one's. None are loaded unless an earlier process left some."""
+    team, seat = environment.team, options.agent
+    if seat is not None:
+        team.make = lambda: seat.team
+        session.requests.cache_key = seat.cache_key
+        return
+    team.others = has_any(roots, ("agents",)) or bool(session.settings.task.disabled_agents)
+    guards = () if host is None else (host.hooks,)
+    team.make = lambda: delegation.make_team(session, compose, options, outer, environment, models, guards)
+    await team.restore(session.log.artifacts_folder)
 
 
 async def _open_more(
@@ -204,7 +221,8 @@ def _connect(
         host.bind(session, environment.world, ask, models.find)
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
     environment.plan.changed = partial(_plan_changed, session)
-    track_last_session(session, paths)
+    if not environment.team.agent:
+        track_last_session(session, paths)
     session.record_changes()
     return session
 
@@ -224,6 +242,7 @@ async def _open_environment(
         dialogs=options.dialogs,
         disk=options.disk,
         events=events,
+        seat=options.agent,
     )
     await made.open(services)
     return made
@@ -287,6 +306,8 @@ def _stream(
     options: SessionOptions, settings: Settings, models: SessionModels, host: "ExtensionHost | None"
 ) -> StreamFunction:
     stream = options.stream or models.client.stream
+    if options.agent is not None:
+        stream = options.agent.gate(stream)
     if host is not None:
         stream = host.wrap_stream(stream)
     if settings.secrets.obfuscate:
@@ -443,8 +464,8 @@ def _system_prompt(
     options: SessionOptions, folders: WorkspaceFolders, files: "PromptFiles | None"
 ) -> Callable[[Model], str]:
     """A flag comes before the user's SYSTEM.md; both additions count."""
-    replacement = _read_text_or_file(options.system_prompt)
-    addition = _read_text_or_file(options.append_system_prompt)
+    replacement = read_text_or_file(options.system_prompt)
+    addition = read_text_or_file(options.append_system_prompt)
     if files is None:
         return SystemPrompt(
             cwd=options.cwd, add_dirs=lambda: folders.added, replacement=replacement, addition=addition
@@ -457,21 +478,6 @@ def _system_prompt(
         replacement=files.replacement if replacement is None else replacement,
         addition="\n\n".join(text for text in (files.addition, addition) if text) or None,
     )
-
-
-def _read_text_or_file(value: str | None) -> str | None:
-    """Return the prompt, reading it if the value is the path of a file. Raises UsageError."""
-    if value is None or "\n" in value or len(value) > 4096:
-        return value
-    path = typed_path(value)
-    mode = mode_of(path)
-    if not stat.S_ISREG(mode) and (stat.S_ISDIR(mode) or re.fullmatch(_PATH, value)):
-        problem = "does not exist" if not mode else "is a folder" if stat.S_ISDIR(mode) else "is not a file"
-        raise UsageError(f'The prompt file "{value}" {problem}. If this is the prompt itself, add a space.')
-    try:
-        return path.read_text(encoding="utf-8") if mode else value
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The prompt file {path} cannot be read: {error}.") from None
 
 
 class _StoredRules(RuleStore):
@@ -494,6 +500,8 @@ def _permissions(
     environment: ToolEnvironment,
     conversation: SessionLog,
 ) -> SessionPermissions:
+    if options.agent is not None:
+        return options.agent.permissions(environment.plan, conversation, environment.events.emit)
     project = project_dir(options.cwd, paths)
     return SessionPermissions(
         settings.tools,

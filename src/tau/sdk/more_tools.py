@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, TypeAlias
 
-from tau.agent.events import Notice
+from tau.agent.events import Notice, ServersChanged
 from tau.agent.loop_owner import Complete
 from tau.base.late import late
 from tau.base.run import LocalRunner
@@ -78,6 +78,7 @@ async def open_more_tools(
             files=options.mcp_files,
             given=[(name, fields, "sdk") for name, fields in options.mcp_servers.items()],
         )
+        late_servers.changed = lambda: environment.events.emit(ServersChanged(late_servers.states()))
         await services.enter_async_context(late_servers)
     supply = list if late_servers is None else late_servers.tools
     selection = tool_selection.ToolSelection(conversation, settings, supply)

@@ -19,6 +19,7 @@ from tau.config.paths import current_folder
 
 if TYPE_CHECKING:
     from tau.coding.rules.rule import RuleFile
+    from tau.coding.task.seat import AgentSeat
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -66,6 +67,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     flags: dict[str, str] = {}  # of extensions, as with --flag
     start_reason: Literal["startup", "new", "resume", "fork", "reload"] = "startup"
     hooks: tuple[Hooks, ...] = ()  # called in this order, before approval
+    agent: "AgentSeat | None" = None  # set by tau for the sessions of subagents
 
     def __post_init__(self) -> None:
         """Resolve relative folders now, so a later change of directory does not matter."""
