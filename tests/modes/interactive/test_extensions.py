@@ -19,7 +19,8 @@ class Picker(Component):
         self.done, self.at = done, 0
 
     def render(self, width):
-        return [truncate(f"{'>' if self.at == at else ' '} {name}", width) for at, name in enumerate(("red", "blue"))]
+        names = enumerate(("red", "blue"))
+        return [truncate(f"{'>' if self.at == at else ' '} {name}", width) for at, name in names]
 
     def handle_input(self, event):
         if event.name == "down":

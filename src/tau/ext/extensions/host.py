@@ -101,17 +101,15 @@ class ExtensionHost(SessionLink):
 
     async def _watch(self) -> None:
         """Load again when a file that was given on the command line changes."""
-        stamps = self._stamps()
+        stamps = _stamps(self.extensions)
         while True:
             await asyncio.sleep(WATCH_S)
-            if (now := self._stamps()) != stamps and self.require_session().activities.running is False:
+            if (
+                now := _stamps(self.extensions)
+            ) != stamps and self.require_session().activities.running is False:
                 stamps = now
                 for line in await self.reload():
                     self.notify(line, "info")
-
-    def _stamps(self) -> dict[Path, int]:
-        files = [path for one in self.extensions if one.source.origin == "flag" for path in one.files()]
-        return {path: modified_ns(path) for path in files}
 
     async def reload(self) -> list[str]:
         """Load all again. Returns what to say."""
@@ -173,6 +171,12 @@ class ExtensionHost(SessionLink):
             self.run_on_loop(self._apply_tools)
         if schemes:
             self.run_on_loop(self._apply_schemes)
+
+
+def _stamps(extensions: Sequence[Extension]) -> dict[Path, int]:
+    """When the files that were given on the command line were changed."""
+    files = [path for one in extensions if one.source.origin == "flag" for path in one.files()]
+    return {path: modified_ns(path) for path in files}
 
 
 class ExtensionRenderers:

@@ -21,6 +21,7 @@ from tau.ai.wire import (
     text_of,
 )
 from tau.base.late import late
+from tau.coding.session.entries import CustomEntry
 from tau.modes.exit_status import judge
 from tau.modes.interactive.transcript.assistant import TextBlock, ThinkingBlock
 from tau.modes.interactive.transcript.block import BlockContext
@@ -97,6 +98,11 @@ class TranscriptBuilder:
         if block is not None:
             self.add(block)
         return block is not None
+
+    def entry(self, entry: object) -> None:
+        """Show data of an extension, if it draws them."""
+        if isinstance(entry, CustomEntry):
+            self.rendered("entry", entry.custom_type, entry.data)
 
     def compaction(self, summary: str, tokens_before: int, tokens_after: int | None = None) -> None:
         title = summaries.compaction_title(tokens_before, tokens_after)

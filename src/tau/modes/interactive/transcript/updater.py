@@ -9,7 +9,6 @@ from tau.ai import stream_events
 from tau.ai.stream_events import AssistantMessageEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from tau.ai.wire import AssistantMessage
 from tau.base.late import late
-from tau.coding.session.entries import CustomEntry
 from tau.modes.event_texts import compaction_line, job_line, rules_line
 from tau.modes.interactive.composer.pending_messages import PendingMessages
 from tau.modes.interactive.current_session import CurrentSession
@@ -79,7 +78,7 @@ class TranscriptUpdater:
             e.RulesTriggered: lambda event: self.builder.rules_triggered(
                 rules_line(event), event.interrupted
             ),
-            e.EntryAppended: self._entry_appended,
+            e.EntryAppended: lambda event: self.builder.entry(event.entry),
             e.TodoAutoClear: lambda event: self._todo.refresh(),
             e.Notice: lambda event: self._say(event.message, event.level),
         }
@@ -221,11 +220,6 @@ class TranscriptUpdater:
         self._say(
             f"{open_tasks} still open; reminded the agent ({event.attempt} of {event.max_attempts}).", "info"
         )
-
-    def _entry_appended(self, event: e.EntryAppended) -> None:
-        """Show data of an extension, if it draws them."""
-        if isinstance(entry := event.entry, CustomEntry):
-            self.builder.rendered("entry", entry.custom_type, entry.data)
 
     def _say(self, text: str, level: NoticeLevel) -> None:
         self.builder.add(NoticeBlock(self.builder.context, text, level))
