@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import UnsetType
 
-from tau.modes.session_commands import conversation, host_tools, logins, models, sessions, state
+from tau.modes.session_commands import conversation, host_tools, logins, models, sessions, state, subagents
 from tau.modes.session_commands.command import SessionCommand
 
 TARGET = Path(__file__).parent.parent / "src/tau/modes/rpc/client_methods.py"
@@ -37,6 +37,7 @@ GROUPS = {
     "Session": sessions,
     "Model": models,
     "State": state,
+    "Subagents": subagents,
     "Login": logins,
     "Host": host_tools,
 }

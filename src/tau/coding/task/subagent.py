@@ -246,9 +246,20 @@ class Subagent:
         if prompt is None:
             outcome = await session.go_on(results=True)
             return self._judge_wake(outcome)
-        outcome = await session.prompt(prompt)
-        reminders = 0
-        while self.ending is None:
+        hooks, kind = self.team.session.hooks, self.record.definition.name
+        more = await hooks.subagent_start(self.id, kind)
+        outcome = await session.prompt(f"{prompt}\n\n{more}" if more else prompt)
+        reminders = stops = 0
+        while True:
+            if self.ending is not None:
+                answer = self._output("completed")
+                asked = await hooks.subagent_stop(self.id, kind, answer, again=stops > 0)
+                if not asked or stops == MAX_REMINDERS or self.ending.status != "completed":
+                    break
+                stops += 1
+                self.ending = None
+                outcome = await session.prompt(asked)
+                continue
             over = self.meter.must_stop
             failure = "" if over else self._failure(outcome)
             if failure:

@@ -21,6 +21,7 @@ from tau.modes.rpc.client_methods import (
     ModelMethods,
     SessionMethods,
     StateMethods,
+    SubagentsMethods,
 )
 from tau.modes.rpc.connection import RpcConnection, RpcError
 from tau.modes.rpc.message_builder import MessageBuilder
@@ -38,7 +39,15 @@ Listener = Callable[[Event], None]
 UiAnswer = Callable[[Event], "Awaitable[Event | None] | Event | None"]
 
 
-class RpcClient(ConversationMethods, SessionMethods, ModelMethods, StateMethods, LoginMethods, HostMethods):
+class RpcClient(
+    ConversationMethods,
+    SessionMethods,
+    ModelMethods,
+    StateMethods,
+    SubagentsMethods,
+    LoginMethods,
+    HostMethods,
+):
     """Use it as a context: `async with RpcClient() as agent: await agent.prompt_and_wait("hi")`.
 
     `command` starts any agent that speaks the protocol; the default is this tau. Events are plain

@@ -39,6 +39,7 @@ RENDERERS: dict[str, Renderer] = {
     "rewind": late("tau.modes.interactive.tool_views.rewind"),
     "search": late("tau.modes.interactive.tool_views.search"),
     "ssh": late("tau.modes.interactive.tool_views.ssh"),
+    "task": late("tau.modes.interactive.tool_views.task"),
     "todo": late("tau.modes.interactive.tool_views.todo"),
     "write": late("tau.modes.interactive.tool_views.write"),
 }
