@@ -51,6 +51,7 @@ usage: tau mcp [list] [--json]                          show all MCP servers and
        tau mcp resources NAME [URI]                     list resources, or read one
        tau mcp prompts NAME [PROMPT [ARG=VALUE ...]]    list prompts, or expand one
        tau mcp login|logout NAME                        log in with a browser, or forget the login
+       tau mcp serve [--http [--port N]]                be a server: tools and prompts for other agents
        tau mcp logs NAME                                show what it printed to stderr
        tau mcp pins [NAME [forget]]                     list the definitions that are in use
 

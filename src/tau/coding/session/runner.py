@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tau.coding.tool_search.selection import ToolSelection
     from tau.coding.undo.recorder import Recorder
 
+calls = late("tau.agent.call_runner")
 lost = late("tau.coding.session.lost_results")
 
 MAX_STOP_BLOCKS = 5
@@ -338,6 +339,15 @@ class AgentRunner(Struct, kw_only=True):
             with suppress(Aborted):
                 async with abort.scope():
                     await self.recorder.settle()
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
+        """Run a tool as if the model had called it, with the same checks; nothing is recorded."""
+        setup = self.setup()
+        tools = {tool.name: tool for tool in setup.tools}
+        failed = calls.FailedCalls()
+        with self.activities.begin() as abort:
+            runner = calls.CallRunner(self, setup, {}, abort, failed, lambda message, end: None, tools)
+            return await runner.nested(name, arguments)
 
     def setup(self) -> Setup:
         return self.next_request.build()

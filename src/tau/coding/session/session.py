@@ -123,8 +123,7 @@ class Session:
     """
 
     def __init__(self, parts: SessionParts) -> None:
-        self._parts = parts
-        self._closed = False
+        self._parts, self._closed = parts, False
         self.cwd, self.log, self.servers = parts.world.cwd, parts.log, parts.more.servers
         self.models, self.jobs = parts.world.models, parts.world.jobs
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
@@ -180,6 +179,7 @@ class Session:
             recorder=parts.recorder,
             rules=parts.rules,
         )
+        self.call_tool = self._runner.call
         self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
         parts.log.on_append = partial(_report_entry, self.emit)
 
