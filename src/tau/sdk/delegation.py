@@ -33,7 +33,7 @@ def make_team(
 ) -> Team:
     """The agents of this session, which end before it; `guards` are hooks that see their calls too."""
     paths, environ, services, outside = outer
-    options = replace(options, hooks=(*options.hooks, *guards))
+    options = replace(options, hooks=(*options.hooks, *guards), parent_servers=session.servers)
     team = Team(
         session,
         partial(open_agent, compose, options, paths, environ, models.resolved.model.provider),
@@ -41,6 +41,7 @@ def make_team(
         environment.jobs,
         find_model=models.find_usable,
         builtin=tuple(TOOLS),
+        meter=environment.team.meter,
         outside=outside,
         fs=environment.world.fs,
         copies=workspaces_folder(environ),
