@@ -21,6 +21,7 @@ batch_command = late("tau.cli.batch_command")
 bench_command = late("tau.cli.bench_command")
 completion_scripts = late("tau.cli.completions")
 completion_values = late("tau.cli.completion_values")
+commit_command = late("tau.cli.commit_command")
 config_command = late("tau.cli.config_command")
 demo_command = late("tau.cli.demo_command")
 doctor_command = late("tau.cli.doctor_command")
@@ -139,6 +140,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
     commands: dict[str, Subcommand] = {
         "batch": batch_command,
         "bench": bench_command,
+        "commit": commit_command,
         "config": config_command,
         "demo": demo_command,
         "doctor": doctor_command,

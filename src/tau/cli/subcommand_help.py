@@ -231,6 +231,21 @@ command resumes. Takes the flags of tau for models and safety, such as --model.
   --rpm N, --tpm N      requests and tokens a minute, for each provider
   --dry-run             check the tasks and show the plan
 """,
+    "commit": """\
+usage: tau commit [--split] [--all] [--push] [--dry-run] [--yes] [--json] [FLAG ...]
+
+Commit what is staged, and nothing else, with a message that a model writes. Your hooks and signing apply.
+  --split              make several commits, each with one purpose; shows them first
+  --all                commit all changes of tracked files, as git commit --all
+  --push               push afterwards
+  --dry-run            show the messages; commit nothing
+  -y, --yes            do not ask
+  --json               print JSON
+  --no-changelog       leave CHANGELOG.md alone
+  --legacy             write the message in one request, without summaries
+  -c, --context TEXT   what the model should know
+  -m, --model PATTERN  model to use; default: the role commit, else smol
+""",
     "bench": """\
 usage: tau bench [SUITE] [--model PATTERN ...] [--set KEY=VALUE ...] [--repeat N] [FLAG ...]
 
