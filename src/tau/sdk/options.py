@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
@@ -19,6 +19,7 @@ from tau.config.paths import current_folder
 
 if TYPE_CHECKING:
     from tau.coding.rules.rule import RuleFile
+    from tau.coding.task.seat import AgentSeat
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -58,7 +59,15 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     wrap_runner: Callable[[Runner], Runner] | None = None  # decides where commands of tools run
     rules: "tuple[RuleFile, ...]" = ()  # besides those found in files
     stream: StreamFunction | None = None  # replaces the real model; see tau.ai.faux
+    extensions: tuple[str, ...] = ()  # paths, as with -e
+    hook_files: tuple[str, ...] = ()  # Python hooks, as with --hook
+    extension_functions: tuple[Callable[..., Any], ...] = ()  # each is called as `extension(tau)`
+    no_extensions: bool = False  # only those given here
+    watch_extensions: bool = False  # load those given here again when they change
+    flags: dict[str, str] = {}  # of extensions, as with --flag
+    start_reason: Literal["startup", "new", "resume", "fork", "reload"] = "startup"
     hooks: tuple[Hooks, ...] = ()  # called in this order, before approval
+    agent: "AgentSeat | None" = None  # set by tau for the sessions of subagents
 
     def __post_init__(self) -> None:
         """Resolve relative folders now, so a later change of directory does not matter."""
@@ -67,7 +76,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     def next(self, **choice: Any) -> "SessionOptions":
         """The options of a later session of the same program: another choice of what to open."""
         opened = {"resume": None, "fork": None, "fork_entry": None, "parent": None, "continue_recent": False}
-        return replace(self, **{**opened, **choice})
+        kind = "resume" if choice.get("resume") else "fork" if choice.get("fork") else "new"
+        return replace(self, **{**opened, "start_reason": kind, **choice})
 
     def with_model(self, model: Model, key_owner: str) -> "SessionOptions":
         """The same with the model of another session, whatever the flags name.

@@ -148,7 +148,8 @@ def read_server(fields: Mapping[str, Any]) -> McpServer:
     named = given.get("type")
     if named is not None and named not in _TYPES:
         raise ValueError(f'The type "{clean_line(str(named))}" is unknown; use stdio, http or sse.')
-    given["type"] = _TYPES[named] if named is not None else "http" if given.get("url") else "stdio"
+    is_remote = bool(given.get("url")) and not given.get("command")
+    given["type"] = _TYPES[named] if named is not None else "http" if is_remote else "stdio"
     try:
         server = convert(given, McpServer)
     except ValidationError as error:

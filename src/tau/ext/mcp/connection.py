@@ -24,12 +24,14 @@ from tau.ext.mcp.messages import (
     ToolDefinition,
     read_tool,
 )
+from tau.ext.mcp.param_headers import header_names, param_headers
 
 T = TypeVar("T")
 State = Literal["off", "waiting", "connecting", "needs login", "connected", "reconnecting", "failed"]
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
 MAX_BACKOFF_S = 300.0
 STORM, STORM_S = 5, 30.0
+MAX_PROMPTS = 500
 QUIET_S = 0.2  # a burst of change notifications is one refresh
 
 
@@ -72,6 +74,7 @@ class ServerConnection:
         self.reason = ""
         self.info: ServerInfo | None = None
         self.tools: list[ToolDefinition] = []
+        self.prompts: list[dict[str, Any]] = []
         self.from_cache = False
         self.restarts = 0
         self.modern = "try"
@@ -212,6 +215,8 @@ class ServerConnection:
                 self._client = client
                 self._settled.set()
                 self._set("connected")
+                if info.offers("prompts"):
+                    spawn(self._group, self._list_prompts(client))
                 try:
                     reason = await asyncio.shield(transport.lost)
                 finally:
@@ -226,12 +231,26 @@ class ServerConnection:
 
     async def _list(self, client: McpClient) -> None:
         found = await client.list_all("tools", limit=MAX_TOOLS) if client.info.offers("tools") else []
-        self.tools = [tool for fields in found if (tool := read_tool(fields)) is not None]
+        tools = [tool for fields in found if (tool := read_tool(fields)) is not None]
+        if client.info.is_modern and self.entry.server.type != "stdio":
+            headers = {tool.name: header_names(tool.input_schema) for tool in tools}
+            tools = [tool for tool in tools if headers[tool.name] is not None]
+            client.param_headers = lambda name, arguments: param_headers(headers.get(name) or {}, arguments)
+        self.tools = tools
         self.from_cache = False
         self.host.listed(self)
 
+    async def _list_prompts(self, client: McpClient) -> None:
+        """Nobody waits for these."""
+        try:
+            self.prompts = await client.list_all("prompts", limit=MAX_PROMPTS)
+        except TauError as error:
+            log.debug(f"The prompts of the MCP server {self.name} could not be listed.", error)
+
     def on_notice(self, method: str, params: dict[str, Any]) -> None:
-        if method == "notifications/tools/list_changed":
+        if method == "notifications/prompts/list_changed" and self._client is not None:
+            spawn(self._group, self._list_prompts(self._client))
+        elif method == "notifications/tools/list_changed":
             if self._refreshing is None and self._client is not None:
                 self._refreshing = spawn(self._group, self._refresh(self._client))
         else:
