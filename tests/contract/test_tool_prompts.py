@@ -94,7 +94,7 @@ py: the project's own Python. Top-level await works, matplotlib figures are show
 js: Node.js. Top-level await, return and import work; const and let may be redeclared. Helpers that touch files or tau are async,
 options are a trailing object: await read("a.txt", {limit: 10}).
 Helpers: read(path, offset=1, limit=None), write(path, text), append(path, text), tree(path, max_depth=3), diff(path, path),
-output(artifact_id), log(message), phase(title), tool.NAME(argument=value) for the text of another tool, completion(prompt,
+output(artifact_id), log(message), phase(title), tool.NAME(argument=value) for the text of another tool, tools.search(query) and tools.schema(name) for more of them, completion(prompt,
 model="default"|"smol"|"slow", system=None, schema=None), parallel([function, ...]), pipeline(items, stage, ...).\
 """,
             "ssh": """\

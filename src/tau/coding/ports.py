@@ -32,6 +32,7 @@ class Checkpoints(Protocol):
 
 
 if TYPE_CHECKING:
+    from tau.agent.tool import Tool
     from tau.backends.shell.terminal import TerminalInput
     from tau.coding.approval.request import ApprovalDecision, ApprovalRequest
     from tau.coding.conflicts.merge_conflicts import ConflictStore
@@ -304,6 +305,7 @@ class ServerPort(Protocol):
         ...
 
     def status(self) -> list[ServerStatus]: ...
+    def tools(self) -> "list[Tool[Any]]": ...
     def instructions(self) -> str:
         """For the system prompt: how servers want their tools to be used. It does not change any more."""
         ...

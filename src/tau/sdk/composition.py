@@ -201,6 +201,8 @@ async def _open_more(
     """Nothing, and no import, if no file can name a server and no tool can be hidden."""
     is_found = options.mcp and settings.mcp.enabled and has_any(roots, SERVER_KINDS)
     named = is_found or options.mcp_files or options.mcp_servers
+    if options.parent_servers is not None and settings.mcp.enabled:
+        return more_tools.shared_tools(options.parent_servers, settings, around[5])
     if not named and settings.tools.discovery_mode != "all":
         return MoreTools()
     found = (lambda: supplies().discovery) if is_found else None

@@ -9,6 +9,7 @@ from tau.agent.loop_owner import Complete
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.files.workspace_folders import WorkspaceFolders
+from tau.coding.ports import ServerPort
 from tau.coding.sandbox import LateSandbox
 from tau.coding.session.runner import MoreTools
 from tau.coding.session.storage.log import SessionLog
@@ -36,6 +37,12 @@ MoreToolsInput: TypeAlias = tuple[
     AsyncExitStack,
     tuple[LocalRunner, LateSandbox | None],
 ]
+
+
+def shared_tools(servers: ServerPort, settings: Settings, conversation: SessionLog) -> MoreTools:
+    """An agent uses the connections of the session it works for."""
+    selection = tool_selection.ToolSelection(conversation, settings, servers.tools)
+    return MoreTools(selection, None, (selection,))
 
 
 async def open_more_tools(

@@ -101,8 +101,9 @@ class LateServers(Hooks):
         return self.servers
 
     async def wait_first(self) -> None:
+        began = asyncio.get_running_loop().time()
         if (servers := await self.loaded()) is not None:
-            await servers.wait_first()
+            await servers.wait_first(began)
 
     def states(self) -> list[ServerState]:
         return [ServerState(row.name, row.state, row.why, row.tools) for row in self.status()]

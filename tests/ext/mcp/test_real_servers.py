@@ -87,3 +87,40 @@ def test_a_server_that_ignores_its_end_dies_with_a_killed_tau(tmp_path: Path) ->
 
 async def _gone(mark: str) -> None:
     await until(lambda: not find_marked(MARK, mark), HANG_S, lambda: "it is still there")
+
+
+def test_a_tool_that_runs_as_a_task_becomes_a_job(tmp_path: Path) -> None:
+    async def main() -> None:
+        script = call_script("mcp__everything_simulate-research-query", topic="whales", ambiguous=False)
+        servers = {"everything": definition("everything", tmp_path)}
+        async with session_with(tmp_path, servers, script) as (session, _):
+            await connected(session)
+            await session.prompt("Go.")
+            assert "Running in the background as job" in result_text(session)
+            [job] = session.jobs.list()
+            await until(lambda: not session.jobs.list()[0].running, HANG_S, lambda: "the job runs on")
+            done = session.jobs.get(job.id)
+            assert done is not None and done.status == "completed" and "whales" in str(done.result_text)
+
+    asyncio.run(main())
+
+
+def test_a_server_of_the_newest_revision_works_over_http(tmp_path: Path) -> None:
+    pytest.importorskip("mcp.server.mcpserver")
+    program = [sys.executable, str(Path(__file__).with_name("modern_server.py"))]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        assert server.stdout is not None
+        url = f"http://127.0.0.1:{server.stdout.readline().strip()}/mcp"
+
+        async def main() -> None:
+            script = call_script("mcp__modern_double", number=4)
+            async with session_with(tmp_path, {"modern": {"url": url}}, script) as (session, _):
+                late = await connected(session)
+                assert late.status()[0].protocol == "2026-07-28"
+                await session.prompt("Go.")
+                assert "8" in result_text(session)
+
+        try:
+            asyncio.run(main())
+        finally:
+            server.kill()
