@@ -430,6 +430,13 @@ _COMMANDS = (
         "commit what is staged, with a message that a model writes",
         options=" ".join(f"--{flag.name}" for flag in COMMIT_FLAGS),
     ),
+    Subcommand(
+        "memory ACTION [ARGUMENT ...]",
+        "search, edit, export or import long-term memories",
+        "list search show add edit forget clear stats doctor export import",
+        "--json --scope --yes",
+        completes=FILE,
+    ),
     Subcommand("completions bash|zsh|fish", "print a shell completion script", "bash zsh fish"),
 )
 SUBCOMMANDS = (

@@ -44,6 +44,7 @@ sessions_command = late("tau.cli.sessions_command")
 sandbox_command = late("tau.cli.sandbox_command")
 shell_command = late("tau.cli.shell_command")
 mcp_command = late("tau.cli.mcp_command")
+memory_command = late("tau.cli.memory_command")
 models_command = late("tau.cli.models_command")
 ssh_command = late("tau.cli.ssh_command")
 serve_command = late("tau.cli.serve")
@@ -153,6 +154,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "hooks": hooks_command,
         "rules": rules_command,
         "mcp": mcp_command,
+        "memory": memory_command,
         "models": models_command,
         "plugin": plugin_command,
         "sandbox": sandbox_command,

@@ -276,6 +276,22 @@ Commit what is staged, and nothing else, with a message that a model writes. You
   -c, --context TEXT   what the model should know
   -m, --model PATTERN  model to use; default: the role commit, else smol
 """,
+    "memory": """\
+usage: tau memory list                  list memories, the latest first
+       tau memory search WORD ...       search as the agent does
+       tau memory show ID               show one
+       tau memory add TEXT              add one
+       tau memory edit ID TEXT          replace its text
+       tau memory forget ID ...         delete some
+       tau memory clear --yes           delete all of the scope
+       tau memory stats                 count them
+       tau memory doctor                check the file
+       tau memory export [FILE]         write JSON lines
+       tau memory import FILE|FOLDER    read JSON lines, or a folder of Markdown files
+
+  --scope project|global|all   whose memories; default: project
+  --json                       print JSON
+""",
     "bench": """\
 usage: tau bench [SUITE] [--model PATTERN ...] [--set KEY=VALUE ...] [--repeat N] [FLAG ...]
 

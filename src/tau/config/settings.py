@@ -496,6 +496,19 @@ class CommitSettings(Struct, frozen=True, rename="camel"):
     ] = 120_000
 
 
+class MemorySettings(Struct, frozen=True, rename="camel"):
+    backend: Annotated[
+        Literal["off", "local", "mnemopi"],
+        Meta(description="Long-term memory: off, or local (a file on this machine; alias mnemopi)"),
+    ] = "off"
+    scoping: Annotated[
+        Literal["global", "per-project", "per-project-tagged"],
+        Meta(description="Share memories with all projects, with none, or read both"),
+    ] = "per-project"
+    db_path: Annotated[str | None, Meta(description="File of the memories")] = None
+    recall_limit: Annotated[int, Meta(description="Memories that one search returns", ge=1, le=50)] = 8
+
+
 class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     """All settings with their defaults. Files spell keys in camelCase, with nested or dotted groups."""
 
@@ -562,6 +575,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     edit: EditSettings = EditSettings()
     search: SearchSettings = SearchSettings()
     commit: CommitSettings = CommitSettings()
+    memory: MemorySettings = MemorySettings()
     images: ImagesSettings = ImagesSettings()
     inspect_image: InspectImageSettings = InspectImageSettings()
     local: LocalSettings = LocalSettings()
