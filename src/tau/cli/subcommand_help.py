@@ -241,7 +241,6 @@ command resumes. Takes the flags of tau for models and safety, such as --model.
   --template TEXT       prompt with {COLUMN} for each row
   --out DIR             folder for results; default: FILE without its suffix, and -batch
   --jobs N              tasks at once; default: auto, by cores and free memory
-  --executor local|ray  run on this machine (default) or on a Ray cluster; --address joins one
   --max-cost USD        stop at this cost
   --fail-fast N         stop after N failed tasks
   --keep failed|all|none  keep the folders of these tasks; default: failed
