@@ -30,6 +30,7 @@ def test_a_server_is_added_tested_called_and_removed(tau: Program) -> None:
     assert tau.run("mcp", "call", "faux", "tool_3", '{"text": "ho"}').stdout == "ho\n"
     assert len(loaded(tau.run("mcp", "tools", "faux", "--json").stdout)) == 60
     assert "faux server" in tau.run("mcp", "logs", "faux").stdout
+    assert "alwaysLoad" in loaded(tau.run("mcp", "schema").stdout)["$defs"]["McpServer"]["properties"]
     assert "is off" in tau.run("mcp", "disable", "faux").stdout
     assert loaded(tau.run("mcp", "list", "--json").stdout)[0]["state"] == "off"
     assert tau.run("mcp", "enable", "faux").returncode == 0

@@ -279,7 +279,7 @@ _COMMANDS = (
         "mcp [list|get|add|remove|test|call|...]",
         "add, test and call MCP servers, and be one",
         "list get add add-json remove enable disable test tools call resources prompts login logout reconnect"
-        " logs pins serve",
+        " logs schema pins serve",
         "--json --scope --env --header --type --cwd --timeout",
     ),
     Subcommand(

@@ -53,6 +53,7 @@ usage: tau mcp [list] [--json]                          show all MCP servers and
        tau mcp login|logout NAME                        log in with a browser, or forget the login
        tau mcp serve [--http [--port N]]                be a server: tools and prompts for other agents
        tau mcp logs NAME                                show what it printed to stderr
+       tau mcp schema                                   print the JSON schema of mcp.json
        tau mcp pins [NAME [forget]]                     list the definitions that are in use
 
   --scope user|project   where to add or remove: mcp.json in your folder or in the project's .tau
