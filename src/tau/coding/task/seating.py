@@ -64,7 +64,9 @@ class Seating:
             add_tools=[*agent.custom_tools, *hidden],
             system=self._role(agent),
             cache_key=f"{self._team.session.log.header.id}-{definition.name}",
-            permissions=lambda plan, log, emit: AgentPermissions(caller, definition.mode, plan, log, emit),
+            permissions=lambda plan, log, emit: agent.hold(
+                AgentPermissions(caller, definition.mode, plan, log, emit)
+            ),
             gate=RequestGate(agent.meter, self._team.pauses, lambda model: self._check(agent, model)).wrap,
             hooks=ForcedYield(agent),
             ui=ui,

@@ -94,7 +94,7 @@ TOOLS: dict[str, ToolEntry] = {
     ),
     "eval": ToolEntry(
         lambda parts: _eval.Eval(
-            parts.resources.kernels, parts.settings, parts.complete, parts.resources.sandbox
+            parts.resources.kernels, parts.settings, parts.complete, parts.resources.sandbox, parts.team
         )
     ),
     "ssh": ToolEntry(
