@@ -234,14 +234,6 @@ BATCH_FLAGS = (
     ),
     Flag("out", "folder for results", group=OUTPUT, kind=VALUE, metavar="DIR", completes=FOLDER),
     Flag("jobs", "how many tasks run at once: a number, or auto", group=OTHER, kind=VALUE, metavar="N"),
-    Flag(
-        "executor",
-        "run tasks on this machine or on a Ray cluster",
-        group=OTHER,
-        kind=VALUE,
-        choices="local ray",
-    ),
-    Flag("address", "the Ray cluster to join", group=OTHER, kind=VALUE, metavar="ADDRESS"),
     Flag("max-cost", "start nothing more at this cost in dollars", group=SAFETY, kind=VALUE, metavar="USD"),
     Flag("fail-fast", "stop after N failed tasks", group=OTHER, kind=VALUE, metavar="N"),
     Flag("keep", "keep the folders of these tasks", group=OTHER, kind=VALUE, choices="failed all none"),
@@ -301,7 +293,7 @@ _COMMANDS = (
         "mcp [list|get|add|remove|test|call|...]",
         "add, test and call MCP servers, and be one",
         "list get add add-json remove enable disable test tools call resources prompts login logout reconnect"
-        " logs pins serve",
+        " logs schema pins serve",
         "--json --scope --env --header --type --cwd --timeout",
     ),
     Subcommand(

@@ -53,6 +53,7 @@ usage: tau mcp [list] [--json]                          show all MCP servers and
        tau mcp login|logout NAME                        log in with a browser, or forget the login
        tau mcp serve [--http [--port N]]                be a server: tools and prompts for other agents
        tau mcp logs NAME                                show what it printed to stderr
+       tau mcp schema                                   print the JSON schema of mcp.json
        tau mcp pins [NAME [forget]]                     list the definitions that are in use
 
   --scope user|project   where to add or remove: mcp.json in your folder or in the project's .tau
@@ -253,7 +254,6 @@ command resumes. Takes the flags of tau for models and safety, such as --model.
   --template TEXT       prompt with {COLUMN} for each row
   --out DIR             folder for results; default: FILE without its suffix, and -batch
   --jobs N              tasks at once; default: auto, by cores and free memory
-  --executor local|ray  run on this machine (default) or on a Ray cluster; --address joins one
   --max-cost USD        stop at this cost
   --fail-fast N         stop after N failed tasks
   --keep failed|all|none  keep the folders of these tasks; default: failed
