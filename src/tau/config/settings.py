@@ -17,6 +17,13 @@ from tau.config.interface_settings import (
     StatusLineSettings,
     ThemesSettings,
 )
+from tau.config.web_settings import (
+    ExaSettings,
+    FetchSettings,
+    SearxngSettings,
+    WebProviderSettings,
+    WebSearchSettings,
+)
 
 ApprovalMode = Literal["ask", "workspace", "plan", "yolo"]
 APPROVAL_MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
@@ -487,6 +494,11 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     read: ReadSettings = ReadSettings()
     edit: EditSettings = EditSettings()
     search: SearchSettings = SearchSettings()
+    fetch: FetchSettings = FetchSettings()
+    web_search: WebSearchSettings = field(name="web_search", default=WebSearchSettings())
+    providers: WebProviderSettings = WebProviderSettings()
+    exa: ExaSettings = ExaSettings()
+    searxng: SearxngSettings = SearxngSettings()
     images: ImagesSettings = ImagesSettings()
     inspect_image: InspectImageSettings = InspectImageSettings()
     local: LocalSettings = LocalSettings()

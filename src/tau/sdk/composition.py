@@ -24,7 +24,7 @@ from tau.base.files import is_private, mode_of, temporary_folder, typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner, Runner, find_shell
 from tau.base.tasks import shielded
-from tau.coding.approval.policy import Workspace, judge_connection
+from tau.coding.approval.policy import Workspace, judge_connection, may_redirect
 from tau.coding.approval.session_permissions import RuleStore, SessionPermissions
 from tau.coding.approval.tool_approval import ApprovalHook
 from tau.coding.context import CodingCall, ModelRoles
@@ -33,6 +33,7 @@ from tau.coding.files.source_files import CodeDetector
 from tau.coding.files.workspace_folders import WorkspaceFolders
 from tau.coding.model_resolver import ResolvedModel
 from tau.coding.output import OutputCap, widest_limits
+from tau.coding.ports import WebAccess
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.resources import SessionResources, open_resources
 from tau.coding.sandbox import LateSandbox, SandboxHook
@@ -47,7 +48,7 @@ from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
 from tau.sdk.environment import LateFence, LateNestedContext, ToolEnvironment, make_environment
-from tau.sdk.models import SessionModels, open_models
+from tau.sdk.models import SessionModels, open_models, web_access
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, track_last_session
 
@@ -92,10 +93,14 @@ async def compose(
     shared = (runner, paths, settings, environ, services)
     resources = await open_resources(options.cwd, *shared, outside, sandbox)
     ask = partial(complete, stream := _stream(options, settings, models))
-    tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
+    web = web_access(paths, environ, outside)
+    tools = _tools(
+        options, settings, environ, models, environment, resources, sandbox, ask, conversation, web
+    )
     trusted, is_distrusted, problems = await _trust(options, paths)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
+    web.may_connect = lambda host: may_redirect(permissions.current, host)
     roots = find_roots(options.cwd, paths)
     supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
     asked = None
@@ -152,6 +157,7 @@ def _tools(
     sandbox: LateSandbox | None,
     ask: Complete,
     conversation: SessionLog,
+    web: WebAccess,
 ) -> list[Tool[Any]]:
     parts = ToolParts(
         with_edit_mode(settings, environ, models.resolved.model),
@@ -161,6 +167,7 @@ def _tools(
         can_ask=options.ui is not None,
         code=_code_detector(options),
         urls=environment.world.urls,
+        web=web,
     )
     return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
 
@@ -238,7 +245,7 @@ async def call_alone(
     settings = with_edit_mode(load_settings(paths, cwd).settings, environ)
     if approved:
         settings = replace(settings, tools=replace(settings.tools, approval_mode="yolo"))
-    runner, _, sandbox = await open_runners(options, settings, paths, services)
+    runner, outside, sandbox = await open_runners(options, settings, paths, services)
     conversation = SessionLog.new(None, cwd)
     environment = make_environment(conversation, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
     await environment.open(services)
@@ -248,7 +255,9 @@ async def call_alone(
     hooks = _hooks(
         options, paths, settings, environ, environment, folders, sandbox, permissions, records=False
     )
-    [tool] = create_tools((name,), ToolParts(settings, urls=environment.world.urls))
+    web = web_access(paths, environ, outside)
+    web.may_connect = lambda host: may_redirect(permissions.current, host)
+    [tool] = create_tools((name,), ToolParts(settings, urls=environment.world.urls, web=web))
     # There is nothing to rewind.
     world = replace(environment.world, checkpoints=None, denied=permissions.denied_files)
     call = ToolCall("call", name, arguments)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack
+from functools import cache
 
 from msgspec import Struct
 
@@ -10,6 +11,7 @@ from tau.ai.client import Client
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.transport import Timeouts
+from tau.base import secrets
 from tau.base.clock import now_ms
 from tau.base.errors import UsageError
 from tau.base.late import late
@@ -17,12 +19,14 @@ from tau.base.run import LocalRunner
 from tau.coding.context import ModelRoles
 from tau.coding.model_resolver import ModelRequest, ModelResolver, ResolvedModel
 from tau.coding.plan.mode import resumed_model
+from tau.coding.ports import WebAccess
 from tau.coding.session.storage.log import SessionLog
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tau.config.models_file import load_models_file, merge_models
 from tau.config.paths import Paths
 from tau.config.settings import Settings
+from tau.config.web_settings import SEARCH_KEYS
 from tau.sdk.options import SessionOptions
 
 # Besides the default model. Settings may name more.
@@ -163,3 +167,31 @@ def _timeouts(settings: Settings) -> Timeouts:
         first_byte=stream.first_event_timeout_ms / 1000,
         idle=stream.idle_timeout_ms / 1000,
     )
+
+
+def web_access(paths: Paths, environ: Mapping[str, str], runner: LocalRunner) -> WebAccess:
+    """The keys of search providers. Credentials are opened when first needed."""
+    auth = AuthFile(paths.auth)
+
+    @cache
+    def credentials() -> KeyCredentials:
+        catalog = merge_models(load_catalog(), file := load_models_file(paths.models))
+        http = HttpTransport(environ)
+        return KeyCredentials(catalog, auth, runner, environ, models=file.keys, http=http)
+
+    def variable(name: str) -> str:
+        return next(filter(None, (environ.get(one, "").strip() for one in SEARCH_KEYS[name].variables)), "")
+
+    async def key(name: str) -> str | None:
+        if found := variable(name):
+            secrets.learn(found)
+            return found
+        for provider in SEARCH_KEYS[name].providers:
+            if found := await credentials().get(provider) or "":
+                return found
+        return None
+
+    def has_key(name: str) -> bool:
+        return bool(variable(name)) or any(map(credentials().available, SEARCH_KEYS[name].providers))
+
+    return WebAccess(environ, key=key, has_key=has_key)

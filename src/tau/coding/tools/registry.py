@@ -12,7 +12,7 @@ from tau.base.late import late
 from tau.coding.files.source_files import CodeDetector
 from tau.coding.output import command_limits
 from tau.coding.pending_changes import PendingChanges
-from tau.coding.ports import UrlRouter
+from tau.coding.ports import UrlRouter, WebAccess
 from tau.coding.resources import SessionResources
 from tau.config.settings import Settings
 
@@ -51,6 +51,7 @@ class ToolParts(Struct):
     can_ask: bool = False
     code: CodeDetector | None = None
     urls: UrlRouter | None = None
+    web: WebAccess | None = None
     names: Sequence[str] = ()  # of the created tools
 
 
@@ -63,7 +64,7 @@ class ToolEntry(Struct, frozen=True):
 
 # The order is the same in every request, so that servers can cache the prefix.
 TOOLS: dict[str, ToolEntry] = {
-    "read": ToolEntry(lambda parts: _read.Read(parts.settings)),
+    "read": ToolEntry(lambda parts: _read.Read(parts.settings, parts.web)),
     "bash": ToolEntry(
         lambda parts: _bash.Bash(
             parts.settings,
