@@ -26,6 +26,7 @@ from tau.coding.tools.registry import TOOLS, ToolParts
 from tau.config.descriptions import show_value
 from tau.config.setting_table import describe_settings
 from tau.config.settings import EDIT_MODES, EditMode, EditSettings, Settings
+from tau.config.web_settings import SEARCH_KEYS
 from tau.ext.mcp.config import McpServer
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -56,6 +57,16 @@ def providers() -> str:
         marks = [mark for mark, is_set in (("plan", one.plan), ("when named", one.on_request)) if is_set]
         cells = (f"`{one.id}`", name, keys, f"`{one.api}`", default, ", ".join(marks))
         lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def searches() -> str:
+    """List the search providers in the order in which they are tried."""
+    lines = ["| provider | key |", "|---|---|"]
+    for name, key in SEARCH_KEYS.items():
+        ways = [f"`{variable}`" for variable in key.variables]
+        ways += [f"`tau login {provider}`" for provider in key.providers]
+        lines.append(f"| `{name}` | {', '.join(ways)} |")
     return "\n".join(lines)
 
 
@@ -139,6 +150,7 @@ def mcp_fields() -> str:
 
 
 TABLES: dict[str, Callable[..., str]] = {
+    "searches": searches,
     **COMMAND_TABLES,
     **KEY_TABLES,
     **RPC_TABLES,

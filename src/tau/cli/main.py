@@ -38,6 +38,7 @@ parsing = late("tau.cli.parse")
 plan_usage_command = late("tau.cli.plan_usage_command")
 sessions_command = late("tau.cli.sessions_command")
 sandbox_command = late("tau.cli.sandbox_command")
+search_command = late("tau.cli.search_command")
 shell_command = late("tau.cli.shell_command")
 mcp_command = late("tau.cli.mcp_command")
 models_command = late("tau.cli.models_command")
@@ -150,6 +151,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "models": models_command,
         "sandbox": sandbox_command,
         "sessions": sessions_command,
+        "search": search_command,
         "shell": shell_command,
         "ssh": ssh_command,
         "stats": stats_command,

@@ -1,6 +1,6 @@
 """Ports for the coding agent's tools, in addition to the loop's own."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -57,10 +57,6 @@ class ChangedFile(Struct, frozen=True):
     text: str
 
 
-async def _no_key(name: str) -> str | None:
-    return None
-
-
 class Resource(Struct, frozen=True, kw_only=True):
     """The target of an internal URL. `path` is set if it is a file."""
 
@@ -70,19 +66,6 @@ class Resource(Struct, frozen=True, kw_only=True):
     immutable: bool = True
     note: str = ""  # the result of a write, if "wrote N bytes" is not enough
     changed: tuple[ChangedFile, ...] = ()  # files changed by a write
-
-
-class WebAccess(Struct):
-    """What reading and searching the web depends on.
-
-    `may_connect`: a redirect to this host needs no question. `key` is that of a search or reading service,
-    `has_key` whether there is one.
-    """
-
-    environ: Mapping[str, str]
-    may_connect: Callable[[str], bool] = lambda host: False
-    key: Callable[[str], Awaitable[str | None]] = _no_key
-    has_key: Callable[[str], bool] = lambda name: False
 
 
 class UrlScheme(Protocol):

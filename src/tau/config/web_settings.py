@@ -1,5 +1,6 @@
 """Settings of reading and searching the web."""
 
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -91,3 +92,20 @@ SEARCH_KEYS: dict[str, SearchKey] = {
     "synthetic": SearchKey(("SYNTHETIC_API_KEY",), ("synthetic",)),
     "searxng": SearchKey(("SEARXNG_ENDPOINT",)),
 }
+
+
+async def _no_key(name: str) -> str | None:
+    return None
+
+
+class WebAccess(Struct):
+    """What reading and searching the web depends on.
+
+    `may_connect`: a redirect to this host needs no question. `key` is that of a search or reading service,
+    `has_key` whether there is one.
+    """
+
+    environ: Mapping[str, str]
+    may_connect: Callable[[str], bool] = lambda host: False
+    key: Callable[[str], Awaitable[str | None]] = _no_key
+    has_key: Callable[[str], bool] = lambda name: False

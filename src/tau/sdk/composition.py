@@ -33,7 +33,6 @@ from tau.coding.files.source_files import CodeDetector
 from tau.coding.files.workspace_folders import WorkspaceFolders
 from tau.coding.model_resolver import ResolvedModel
 from tau.coding.output import OutputCap, widest_limits
-from tau.coding.ports import WebAccess
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.resources import SessionResources, open_resources
 from tau.coding.sandbox import LateSandbox, SandboxHook
@@ -93,14 +92,10 @@ async def compose(
     shared = (runner, paths, settings, environ, services)
     resources = await open_resources(options.cwd, *shared, outside, sandbox)
     ask = partial(complete, stream := _stream(options, settings, models))
-    web = web_access(paths, environ, outside)
-    tools = _tools(
-        options, settings, environ, models, environment, resources, sandbox, ask, conversation, web
-    )
+    tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
     trusted, is_distrusted, problems = await _trust(options, paths)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
-    web.may_connect = lambda host: may_redirect(permissions.current, host)
     roots = find_roots(options.cwd, paths)
     supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
     asked = None
@@ -157,7 +152,6 @@ def _tools(
     sandbox: LateSandbox | None,
     ask: Complete,
     conversation: SessionLog,
-    web: WebAccess,
 ) -> list[Tool[Any]]:
     parts = ToolParts(
         with_edit_mode(settings, environ, models.resolved.model),
@@ -167,7 +161,7 @@ def _tools(
         can_ask=options.ui is not None,
         code=_code_detector(options),
         urls=environment.world.urls,
-        web=web,
+        web=models.web,
     )
     return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
 
@@ -191,6 +185,7 @@ async def _open_more(
 def _connect(session: Session, environment: ToolEnvironment, models: SessionModels, paths: Paths) -> Session:
     """Let the parts know their session."""
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
+    models.web.may_connect = lambda host: may_redirect(session.permissions.current, host)
     environment.plan.changed = partial(_plan_changed, session)
     track_last_session(session, paths)
     session.record_changes()

@@ -19,14 +19,13 @@ from tau.base.run import LocalRunner
 from tau.coding.context import ModelRoles
 from tau.coding.model_resolver import ModelRequest, ModelResolver, ResolvedModel
 from tau.coding.plan.mode import resumed_model
-from tau.coding.ports import WebAccess
 from tau.coding.session.storage.log import SessionLog
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tau.config.models_file import load_models_file, merge_models
 from tau.config.paths import Paths
 from tau.config.settings import Settings
-from tau.config.web_settings import SEARCH_KEYS
+from tau.config.web_settings import SEARCH_KEYS, WebAccess
 from tau.sdk.options import SessionOptions
 
 # Besides the default model. Settings may name more.
@@ -48,6 +47,7 @@ class SessionModels(Struct, frozen=True):
     roles: ModelRoles
     client: Client
     warnings: list[str]
+    web: WebAccess
     resolve: Callable[[str], Awaitable[Model | None]] | None = None  # fallback
 
 
@@ -77,9 +77,10 @@ async def open_models(
         or model.provider in keys  # --api-key
         or (model.provider in file.keys and not model.custom_address)  # both are in models.json
     )
+    web = web_access(paths, environ, runner)
     if options.stream is not None:
         resolved = ResolvedModel(model=faux.FAUX_MODEL)
-        return SessionModels(resolved, ModelRoles(resolved.model), client, file.warnings)
+        return SessionModels(resolved, ModelRoles(resolved.model), client, file.warnings, web)
     resolver = ModelResolver(
         catalog=catalog,
         credentials=credentials,
@@ -109,7 +110,8 @@ async def open_models(
         return (model for model in catalog.models if credentials.available(model.provider))
 
     by_role = ModelRoles(resolved.model, roles, available, levels, known_limits, settings.local.num_ctx)
-    return SessionModels(resolved, by_role, client, [*file.warnings, *auth.warnings, *problems], resolve)
+    problems = [*file.warnings, *auth.warnings, *problems]
+    return SessionModels(resolved, by_role, client, problems, web, resolve)
 
 
 def _limits_watch(

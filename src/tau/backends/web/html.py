@@ -14,9 +14,10 @@ MAX_LINKS = 40
 MIN_SHARE = 0.25  # of the page's text, that its main element must have
 POOR_CHARS = 200
 _NOISE = (
-    "script, style, template, svg, canvas, object, embed, iframe, dialog, select, button, input, textarea,"
-    " nav, [role=navigation], [role=banner], [role=contentinfo], [role=search], [role=dialog],"
-    " [role=alertdialog], a.headerlink, a.anchor, a.hash-link, .sr-only, .visually-hidden, .skip-link, .screen-reader-text"
+    "script, style, template, svg, canvas, object, embed, iframe, dialog, select, button, input, textarea"
+    ", nav, [role=navigation], [role=banner], [role=contentinfo], [role=search], [role=dialog]"
+    ", [role=alertdialog], a.headerlink, a.anchor, a.hash-link, .sr-only, .visually-hidden, .skip-link"
+    ", .screen-reader-text"
 )
 _HIDDEN = ", ".join(
     (

@@ -37,9 +37,10 @@ from tau.coding.output import (
     truncate,
     with_notice,
 )
-from tau.coding.ports import CodingContext, WebAccess
+from tau.coding.ports import CodingContext
 from tau.coding.readers import archive_splits, database_splits, names_document
 from tau.config.settings import Settings
+from tau.config.web_settings import WebAccess
 
 archive = late("tau.coding.readers.archives.archive")
 credentials = late("tau.coding.files.credential_stores")

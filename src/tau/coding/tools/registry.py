@@ -12,9 +12,10 @@ from tau.base.late import late
 from tau.coding.files.source_files import CodeDetector
 from tau.coding.output import command_limits
 from tau.coding.pending_changes import PendingChanges
-from tau.coding.ports import UrlRouter, WebAccess
+from tau.coding.ports import UrlRouter
 from tau.coding.resources import SessionResources
 from tau.config.settings import Settings
+from tau.config.web_settings import WebAccess
 
 _ask = late("tau.coding.tools.ask")
 _ast_edit = late("tau.coding.tools.ast_edit")
@@ -34,6 +35,7 @@ _rewind = late("tau.coding.tools.rewind")
 _search = late("tau.coding.tools.search")
 _ssh = late("tau.coding.tools.ssh")
 _todo = late("tau.coding.tools.todo")
+_web_search = late("tau.coding.tools.web_search")
 _write = late("tau.coding.tools.write")
 
 
@@ -103,6 +105,10 @@ TOOLS: dict[str, ToolEntry] = {
     "inspect_image": ToolEntry(
         lambda parts: _inspect_image.InspectImage(parts.complete, parts.settings.images),
         lambda parts: parts.settings.inspect_image.enabled,
+    ),
+    "web_search": ToolEntry(
+        lambda parts: _web_search.WebSearchTool(parts.settings, parts.web),
+        lambda parts: parts.settings.web_search.enabled and parts.web is not None,
     ),
     "ask": ToolEntry(
         lambda parts: _ask.Ask(parts.settings.interaction.ask_timeout_seconds), lambda parts: parts.can_ask

@@ -40,6 +40,7 @@ RENDERERS: dict[str, Renderer] = {
     "search": late("tau.modes.interactive.tool_views.search"),
     "ssh": late("tau.modes.interactive.tool_views.ssh"),
     "todo": late("tau.modes.interactive.tool_views.todo"),
+    "web_search": late("tau.modes.interactive.tool_views.web_search"),
     "write": late("tau.modes.interactive.tool_views.write"),
 }
 
