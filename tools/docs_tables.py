@@ -26,7 +26,7 @@ from tau.coding.tools.registry import TOOLS, ToolParts
 from tau.config.descriptions import show_value
 from tau.config.setting_table import describe_settings
 from tau.config.settings import EDIT_MODES, EditMode, EditSettings, Settings
-from tau.config.web_settings import SEARCH_KEYS
+from tau.config.web_access import SEARCH_KEYS
 from tau.ext.mcp.config import McpServer
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

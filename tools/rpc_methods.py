@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import UnsetType
 
-from tau.modes.session_commands import conversation, host_tools, logins, models, sessions, state
+from tau.modes.session_commands import conversation, host_tools, logins, models, servers, sessions, state
 from tau.modes.session_commands.command import SessionCommand
 
 TARGET = Path(__file__).parent.parent / "src/tau/modes/rpc/client_methods.py"
@@ -38,6 +38,7 @@ GROUPS = {
     "Model": models,
     "State": state,
     "Login": logins,
+    "Server": servers,
     "Host": host_tools,
 }
 

@@ -196,7 +196,7 @@ def test_choices_match_their_implementations() -> None:
         "sessions": SESSIONS_ACTIONS,
         "models": MODELS_ACTIONS,
         "auth": AUTH_ACTIONS,
-        "mcp": tuple(MCP_VERBS),
+        "mcp": (*MCP_VERBS, "serve"),
         "ssh": tuple(SSH_ACTIONS),
         "extensions": EXTENSIONS_ACTIONS,
         "hooks": HOOKS_ACTIONS,

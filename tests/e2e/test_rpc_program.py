@@ -224,9 +224,12 @@ def test_every_command_answers_and_the_unsupported_ones_say_so(tau: Program) -> 
         with pytest.raises(RpcError) as stale:
             await client.get_messages_page(cursor=str(page.next_cursor))
         assert stale.value.code == "stale_cursor"
-        levels = (await client.get_available_thinking_levels()).levels
+        levels, servers = (await client.get_available_thinking_levels()).levels, await client.mcp(["list"])
         assert levels == ["off"]
-        assert await client.cycle_thinking_level() is await client.set_thinking_level("off") is None
+        assert (
+            servers.data == []
+            and await client.cycle_thinking_level() is await client.set_thinking_level("off") is None
+        )
         models = (await client.get_available_models()).models
         assert ("fake", "fake-model") in [(model.provider, model.id) for model in models]
         assert (await client.set_model("fake", "fake-model")).id == "fake-model"

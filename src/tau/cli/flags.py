@@ -72,15 +72,15 @@ class Subcommand:
         self.completes = completes
 
 
-OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER = (
-    *("Modes", "Sessions", "Models", "Prompt and tools", "Safety and settings", "Other"),
+OUTPUT, SESSION, MODEL, PROMPT, SAFETY, CODE, OTHER = (
+    *("Modes", "Sessions", "Models", "Prompt and tools", "Safety and settings", "Extensions", "Other"),
 )
 ROLE_FLAGS = {
     "smol": "titles and other small tasks",
     "slow": "hard questions",
     "plan": "plan mode",
 }
-GROUPS = (OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER)
+GROUPS = (OUTPUT, SESSION, MODEL, PROMPT, SAFETY, CODE, OTHER)
 
 FLAGS = (
     Flag("print", "print the answer and exit", OUTPUT, short="p"),
@@ -182,6 +182,11 @@ FLAGS = (
     Flag("add-dir", "add a folder to the workspace; repeatable", SAFETY, LIST, "DIR", FOLDER),
     Flag("trust", "let this repository's extensions, hooks and servers run, this time only", SAFETY),
     Flag("allow-home", "allow working in the home folder", SAFETY),
+    Flag("extension", "load a Python extension; repeatable", CODE, LIST, "PATH", FILE, short="e"),
+    Flag("hook", "load a Python hook; repeatable", CODE, LIST, "PATH", FILE),
+    Flag("no-extensions", "load only extensions given with -e and --hook", CODE),
+    Flag("flag", "set a flag of an extension; repeatable", CODE, LIST, "NAME[=VALUE]"),
+    Flag("watch", "load extensions given with -e again when they change", CODE),
     Flag("version", "print the version and exit", OTHER, short="v"),
     Flag("help", "print this help and exit", OTHER, short="h"),
 )
@@ -283,7 +288,8 @@ _COMMANDS = (
     Subcommand(
         "mcp [list|get|add|remove|test|call|...]",
         "add, test and call MCP servers, and be one",
-        "list get add add-json remove enable disable test tools call resources prompts reconnect logs pins",
+        "list get add add-json remove enable disable test tools call resources prompts login logout reconnect"
+        " logs pins serve",
         "--json --scope --env --header --type --cwd --timeout",
     ),
     Subcommand(
@@ -332,10 +338,17 @@ _COMMANDS = (
         values={"remove": HOSTS, "test": HOSTS},
     ),
     Subcommand(
-        "extensions [list] [--all] [--json]",
+        "extensions [list|time] [--all] [--json]",
         "list skills, commands, hooks and other files that were found, or turn them off",
-        "list enable disable",
+        "list enable disable time",
         "--all --json",
+    ),
+    Subcommand(
+        "plugin list|install|update|...",
+        "install, update, write and check plugins",
+        "list install update remove enable disable show link validate doctor new marketplace",
+        "--scope --dry-run --yes --json --kind",
+        completes=FILE,
     ),
     Subcommand(
         "hooks [list|test EVENT]",

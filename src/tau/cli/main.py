@@ -35,6 +35,7 @@ launching = late("tau.cli.launch")
 login_command = late("tau.cli.login_command")
 output_stream = late("tau.modes.output_stream")
 parsing = late("tau.cli.parse")
+plugin_command = late("tau.cli.plugin_command")
 plan_usage_command = late("tau.cli.plan_usage_command")
 sessions_command = late("tau.cli.sessions_command")
 sandbox_command = late("tau.cli.sandbox_command")
@@ -149,6 +150,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "rules": rules_command,
         "mcp": mcp_command,
         "models": models_command,
+        "plugin": plugin_command,
         "sandbox": sandbox_command,
         "sessions": sessions_command,
         "search": search_command,

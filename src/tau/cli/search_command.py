@@ -7,13 +7,14 @@ from typing import Any
 
 from msgspec import UNSET, ValidationError, convert, json
 
+from tau.ai.wire import text_of
 from tau.base.errors import UsageError
 from tau.base.run import LocalRunner
 from tau.cli.subcommand_help import usage_line
 from tau.coding.tools.web_search import WebSearchTool
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
-from tau.config.web_settings import SEARCH_KEYS
+from tau.config.web_access import SEARCH_KEYS
 from tau.modes.output_stream import OutputStream, tell
 from tau.sdk.models import web_access
 
@@ -89,7 +90,7 @@ def _search(tool: WebSearchTool, query: str, forced: str, options: dict[str, str
     elif "--compact" in options and details.error is UNSET:
         OutputStream().text("".join(f"{source.url}  {source.title}\n" for source in details.sources))
     else:
-        OutputStream().text("".join(f"{part.text}\n" for part in output.content))
+        OutputStream().text(f"{text_of(output.content)}\n")
     return 0 if details.error is UNSET else 1
 
 

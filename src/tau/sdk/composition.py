@@ -1,8 +1,6 @@
 """Builds a session from files, models, tools and a log."""
 
 import asyncio
-import re
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cache, partial
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from tau.agent.event_bus import EventBus
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks, Refusal, ToolQuestion
 from tau.agent.loop_owner import Complete, StreamFunction
@@ -20,7 +19,7 @@ from tau.ai.assembler import complete
 from tau.ai.model import Model, ThinkingLevel, thinking_level
 from tau.ai.wire import ToolCall
 from tau.base.errors import ToolError, UsageError
-from tau.base.files import is_private, mode_of, temporary_folder, typed_path
+from tau.base.files import is_private, mode_of, temporary_folder
 from tau.base.late import late
 from tau.base.run import LocalRunner, Runner, find_shell
 from tau.base.tasks import shielded
@@ -33,7 +32,7 @@ from tau.coding.files.source_files import CodeDetector
 from tau.coding.files.workspace_folders import WorkspaceFolders
 from tau.coding.model_resolver import ResolvedModel
 from tau.coding.output import OutputCap, widest_limits
-from tau.coding.prompts.system import SystemPrompt
+from tau.coding.prompts.system import SystemPrompt, read_text_or_file
 from tau.coding.resources import SessionResources, open_resources
 from tau.coding.sandbox import LateSandbox, SandboxHook
 from tau.coding.session.runner import MoreTools
@@ -42,7 +41,15 @@ from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
-from tau.config.discovery.providers import Kind, Root, find_roots, has_any
+from tau.config.discovery.providers import (
+    CODE,
+    Kind,
+    Root,
+    find_roots,
+    has_any,
+    has_entry_points,
+    has_hook_files,
+)
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
@@ -55,10 +62,13 @@ if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
+    from tau.ext.extensions.host import ExtensionHost
     from tau.sdk.command_hooks import LateHooks
     from tau.sdk.more_tools import MoreToolsInput
 
 effects_approval = late("tau.agent.approved_effects")
+extension_setup = late("tau.ext.extensions.setup")
+delegation = late("tau.sdk.delegation")
 faux = late("tau.ai.faux")
 late_hooks = late("tau.sdk.command_hooks")
 secret_placeholders = late("tau.coding.secret_placeholders")
@@ -75,10 +85,6 @@ more_tools = late("tau.sdk.more_tools")
 
 SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
 
-HOOK_KINDS: tuple[Kind, ...] = ("hooks", "settings")
-"""Where command hooks can be."""
-_PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
-
 
 async def compose(
     options: SessionOptions, paths: Paths, environ: Mapping[str, str], services: AsyncExitStack
@@ -86,28 +92,27 @@ async def compose(
     settings = (loaded := _load_settings(options, paths)).settings
     conversation = await _open_conversation(options, paths, settings, services)
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
-    models = await open_models(options, settings, paths, environ, outside, conversation, services)
-    environment = await _open_environment(options, conversation, runner, models, settings, services)
+    trusted, is_distrusted, problems = await _trust(options, paths)
+    roots = find_roots(options.cwd, paths)
+    supplies = cache(lambda: supplying.Supplies(options.cwd, paths, settings, trusted=trusted, roots=roots))
+    host = await _load_extensions(options, settings, paths, supplies, roots, events := EventBus(), services)
+    models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
+    environment = await _open_environment(options, conversation, runner, models, settings, services, events)
     folders = WorkspaceFolders(options.cwd, options.add_dirs)
     shared = (runner, paths, settings, environ, services)
     resources = await open_resources(options.cwd, *shared, outside, sandbox)
-    ask = partial(complete, stream := _stream(options, settings, models))
+    ask = partial(complete, stream := _stream(options, settings, models, host))
     tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
-    trusted, is_distrusted, problems = await _trust(options, paths)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
-    roots = find_roots(options.cwd, paths)
-    supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
-    asked = None
-    if has_any(roots, HOOK_KINDS):
-        known = (options, paths, settings, environ, environment, outside, permissions, supplies)
-        asked = _command_hooks(*known, trusted=trusted, services=services)
-    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked)
+    known = (options, paths, settings, environ, environment, outside, permissions, supplies)
+    asked = _command_hooks(*known, trusted=trusted, services=services) if has_hook_files(roots) else None
+    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked, host)
     fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
-    around = (paths, environ, environment.events.emit, conversation, services, (outside, sandbox))
+    around = (paths, environ, environment, folders, ask, conversation, services, (outside, sandbox))
     more = await _open_more(options, settings, around, supplies, roots)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
-    files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems)
+    files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems, host)
     nested_context = LateNestedContext(supplies, folders, conversation, environment.queue, settings)
     session = Session(
         SessionParts(
@@ -119,27 +124,25 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=_chain(asked, hooks, fence, nested_context, more.selection, rules),
+            hooks=_chain(asked, hooks, fence, nested_context, *more.hooks, rules),
             more=more,
             command_hooks=asked,
             rules=rules,
-            plan=environment.plan,
             permissions=permissions,
-            todos=environment.todos,
-            recorder=environment.recorder,
             folders=folders,
-            queue=environment.queue,
-            events=environment.events,
-            activities=environment.activities,
+            **environment.session_parts(),
             resources=resources,
             settings=settings,
             trusted=trusted,
             complete=ask,
             resolve_model=models.resolve,
             notices=_notices([*problems, *permissions.problems], models.resolved),
+            extensions=host,
         )
     )
-    return _connect(session, environment, models, paths)
+    outer = (paths, environ, services, outside)
+    await _open_team(session, environment, models, options, roots, outer, host)
+    return _connect(session, environment, models, paths, host, ask)
 
 
 def _tools(
@@ -162,8 +165,31 @@ def _tools(
         code=_code_detector(options),
         urls=environment.world.urls,
         web=models.web,
+        team=environment.team,
+        agent=environment.team.agent,
     )
     return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
+
+
+async def _open_team(
+    session: Session,
+    environment: ToolEnvironment,
+    models: SessionModels,
+    options: SessionOptions,
+    roots: Sequence[Root],
+    outer: "tuple[Paths, Mapping[str, str], AsyncExitStack, LocalRunner]",
+    host: "ExtensionHost | None",
+) -> None:
+    """Let the session have agents, or be one's. None are loaded unless an earlier process left some."""
+    team, seat = environment.team, options.agent
+    if seat is not None:
+        team.make = lambda: seat.team
+        session.requests.cache_key = seat.cache_key
+        return
+    team.others = has_any(roots, ("agents",)) or bool(session.settings.task.disabled_agents)
+    guards = () if host is None else (host.hooks,)
+    team.make = lambda: delegation.make_team(session, compose, options, outer, environment, models, guards)
+    await team.restore(session.log.artifacts_folder)
 
 
 async def _open_more(
@@ -176,18 +202,31 @@ async def _open_more(
     """Nothing, and no import, if no file can name a server and no tool can be hidden."""
     is_found = options.mcp and settings.mcp.enabled and has_any(roots, SERVER_KINDS)
     named = is_found or options.mcp_files or options.mcp_servers
+    if options.parent_servers is not None and settings.mcp.enabled:
+        return more_tools.shared_tools(options.parent_servers, settings, around[5])
     if not named and settings.tools.discovery_mode != "all":
         return MoreTools()
     found = (lambda: supplies().discovery) if is_found else None
     return await more_tools.open_more_tools(options, settings, *around, discover=found)
 
 
-def _connect(session: Session, environment: ToolEnvironment, models: SessionModels, paths: Paths) -> Session:
+def _connect(
+    session: Session,
+    environment: ToolEnvironment,
+    models: SessionModels,
+    paths: Paths,
+    host: "ExtensionHost | None",
+    ask: Complete,
+) -> Session:
     """Let the parts know their session."""
+    _register_supplies(environment, session.supplies)
+    if host is not None:
+        host.bind(session, environment.world, ask, models.find)
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
-    models.web.may_connect = lambda host: may_redirect(session.permissions.current, host)
+    models.web.may_connect = lambda name: may_redirect(session.permissions.current, name)
     environment.plan.changed = partial(_plan_changed, session)
-    track_last_session(session, paths)
+    if not environment.team.agent:
+        track_last_session(session, paths)
     session.record_changes()
     return session
 
@@ -199,12 +238,15 @@ async def _open_environment(
     models: SessionModels,
     settings: Settings,
     services: AsyncExitStack,
+    events: EventBus,
 ) -> ToolEnvironment:
     made = make_environment(
         *(conversation, options.cwd, runner, models.roles, settings),
         ui=options.ui,
         dialogs=options.dialogs,
         disk=options.disk,
+        events=events,
+        seat=options.agent,
     )
     await made.open(services)
     return made
@@ -244,21 +286,17 @@ async def call_alone(
     conversation = SessionLog.new(None, cwd)
     environment = make_environment(conversation, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
     await environment.open(services)
-    _supplies(options, paths, settings, environment)
+    _register_supplies(environment, cache(lambda: supplying.Supplies(cwd, paths, settings)))
     permissions = _permissions(options, paths, settings, environment, conversation)
     folders = WorkspaceFolders(cwd, ())
-    hooks = _hooks(
-        options, paths, settings, environ, environment, folders, sandbox, permissions, records=False
-    )
-    web = web_access(paths, environ, outside)
-    web.may_connect = lambda host: may_redirect(permissions.current, host)
+    known = (options, paths, settings, environ, environment, folders, sandbox, permissions)
+    hooks = _hooks(*known, records=False)
+    web = web_access(paths, environ, outside, may_connect=lambda name: approved)
     [tool] = create_tools((name,), ToolParts(settings, urls=environment.world.urls, web=web))
     # There is nothing to rewind.
     world = replace(environment.world, checkpoints=None, denied=permissions.denied_files)
-    call = ToolCall("call", name, arguments)
-    context = CodingCall(world, call, lambda partial: None)
-    params, _ = tool.decode(arguments)
-    effects = tool.effects(params, cwd)
+    context = CodingCall(world, call := ToolCall("call", name, arguments), lambda partial: None)
+    effects = tool.effects(params := tool.decode(arguments)[0], cwd)
     refusal = await hooks.before_tool(ToolQuestion(call, tool, effects, context, faux.FAUX_MODEL))
     if refusal is not None:
         raise ToolError(refusal.text if isinstance(refusal, Refusal) else refusal)
@@ -266,8 +304,14 @@ async def call_alone(
     return await hooks.after_tool(call, output)
 
 
-def _stream(options: SessionOptions, settings: Settings, models: SessionModels) -> StreamFunction:
+def _stream(
+    options: SessionOptions, settings: Settings, models: SessionModels, host: "ExtensionHost | None"
+) -> StreamFunction:
     stream = options.stream or models.client.stream
+    if options.agent is not None:
+        stream = options.agent.gate(stream)
+    if host is not None:
+        stream = host.wrap_stream(stream)
     if settings.secrets.obfuscate:
         stream = secret_placeholders.obfuscated(stream, secrets.known_secrets())
     return stream
@@ -345,20 +389,29 @@ def _load_settings(options: SessionOptions, paths: Paths) -> LoadedSettings:
     return loaded
 
 
-def _supplies(
-    options: SessionOptions,
-    paths: Paths,
-    settings: Settings,
-    environment: ToolEnvironment,
-    *,
-    trusted: bool = False,
-    roots: Sequence[Root] | None = None,
-) -> "Callable[[], Supplies]":
-    """What files supply, scanned when first needed, also by a `skill://` URL."""
-    supplies = cache(lambda: supplying.Supplies(options.cwd, paths, settings, trusted=trusted, roots=roots))
+def _register_supplies(environment: ToolEnvironment, supplies: "Callable[[], Supplies]") -> None:
+    """Let URLs name what files supply, which is scanned when first needed."""
     environment.world.urls.register_late("skill", lambda: skill_urls.SkillUrls(supplies().skills))
     environment.world.urls.register_late("rule", lambda: rule_urls.RuleUrls(supplies().rules))
-    return supplies
+
+
+async def _load_extensions(
+    options: SessionOptions,
+    settings: Settings,
+    paths: Paths,
+    supplies: "Callable[[], Supplies]",
+    roots: Sequence[Root],
+    events: EventBus,
+    services: AsyncExitStack,
+) -> "ExtensionHost | None":
+    """The host of the extensions; None if there are none, which costs no import."""
+    given = options.extensions or options.hook_files or options.extension_functions
+    own = [root for root in roots if root.provider.id in ("native", "tau-plugins")]
+    has_plugins = any(root.plugin for root in own)
+    found = settings.extensions or has_plugins or has_any(own, CODE) or has_entry_points(paths.home)
+    if not given and (options.no_extensions or not found):
+        return None
+    return await extension_setup.load_extensions(options, settings, paths, supplies, events.emit, services)
 
 
 async def _prompt_files(
@@ -367,9 +420,10 @@ async def _prompt_files(
     supplies: "Callable[[], Supplies]",
     model: Model,
     problems: list[str],
+    host: "ExtensionHost | None",
 ) -> "PromptFiles | None":
     """What files supply to the prompt; they are read in a thread. None if there are none."""
-    if not has_any(roots) and not settings.skills.custom_directories:
+    if not has_any(roots) and not settings.skills.custom_directories and host is None:
         return None
     return await asyncio.to_thread(lambda: supplies().read_prompts(model, problems.append))
 
@@ -412,8 +466,8 @@ def _system_prompt(
     options: SessionOptions, folders: WorkspaceFolders, files: "PromptFiles | None"
 ) -> Callable[[Model], str]:
     """A flag comes before the user's SYSTEM.md; both additions count."""
-    replacement = _read_text_or_file(options.system_prompt)
-    addition = _read_text_or_file(options.append_system_prompt)
+    replacement = read_text_or_file(options.system_prompt)
+    addition = read_text_or_file(options.append_system_prompt)
     if files is None:
         return SystemPrompt(
             cwd=options.cwd, add_dirs=lambda: folders.added, replacement=replacement, addition=addition
@@ -426,21 +480,6 @@ def _system_prompt(
         replacement=files.replacement if replacement is None else replacement,
         addition="\n\n".join(text for text in (files.addition, addition) if text) or None,
     )
-
-
-def _read_text_or_file(value: str | None) -> str | None:
-    """Return the prompt, reading it if the value is the path of a file. Raises UsageError."""
-    if value is None or "\n" in value or len(value) > 4096:
-        return value
-    path = typed_path(value)
-    mode = mode_of(path)
-    if not stat.S_ISREG(mode) and (stat.S_ISDIR(mode) or re.fullmatch(_PATH, value)):
-        problem = "does not exist" if not mode else "is a folder" if stat.S_ISDIR(mode) else "is not a file"
-        raise UsageError(f'The prompt file "{value}" {problem}. If this is the prompt itself, add a space.')
-    try:
-        return path.read_text(encoding="utf-8") if mode else value
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The prompt file {path} cannot be read: {error}.") from None
 
 
 class _StoredRules(RuleStore):
@@ -463,6 +502,8 @@ def _permissions(
     environment: ToolEnvironment,
     conversation: SessionLog,
 ) -> SessionPermissions:
+    if options.agent is not None:
+        return options.agent.permissions(environment.plan, conversation, environment.events.emit)
     project = project_dir(options.cwd, paths)
     return SessionPermissions(
         settings.tools,
@@ -514,17 +555,18 @@ def _hooks(
     sandbox: LateSandbox | None,
     permissions: SessionPermissions,
     asked_first: Hooks | None = None,
+    host: "ExtensionHost | None" = None,
     *,
     records: bool = True,
 ) -> Hooks:
     """Ask no approval for calls that another hook blocks, record no blocked calls, cap the output last."""
     temporary = temporary_folder(environ)
     # In a temporary folder that is open to all, another user can leave links and watch names.
-    own = (temporary,) if is_private(temporary) else ()
+    private = (temporary,) if is_private(temporary) else ()
 
     def workspace() -> Workspace:
         return Workspace.of(
-            (*folders.all, *own),
+            (*folders.all, *private),
             protected=(paths.home,),
             temporary=(temporary,),
             shell=Path(settings.shell_path or find_shell()).name,
@@ -554,4 +596,5 @@ def _hooks(
         folders.on_change(sandbox.change_roots)
         contain.append(SandboxHook(sandbox))
     record = (environment.recorder,) if records else ()
-    return HookChain((*options.hooks, *contain, approval, *record, cap))
+    own = () if host is None else (host.hooks,)
+    return HookChain((*options.hooks, *own, *contain, approval, *record, cap))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -35,12 +35,14 @@ from tau.coding.session.activities import Activities
 from tau.coding.session.checkpoints import SessionCheckpoints
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import Later, TodoRules, Todos, call_later
+from tau.coding.task.late_team import LateTeam
 from tau.coding.undo.recorder import Recorder
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.coding.nested_instructions import NestedInstructions
     from tau.coding.supplies import Supplies
+    from tau.coding.task.seat import AgentSeat
     from tau.coding.untrusted_text import Fence
 
 fences = late("tau.coding.untrusted_text")
@@ -48,6 +50,7 @@ nested = late("tau.coding.nested_instructions")
 merge_conflicts = late("tau.coding.conflicts.merge_conflicts")
 delivery = late("tau.coding.jobs.delivery")
 schemes = late("tau.coding.internal_urls.schemes")
+task_urls = late("tau.coding.task.urls")
 shown_tags = late("tau.coding.session.shown_tags")
 
 
@@ -68,6 +71,12 @@ class ToolEnvironment(Struct, frozen=True, kw_only=True):
     jobs: SessionJobs
     queue: Queue
     recorder: Recorder
+    team: LateTeam
+
+    def session_parts(self) -> dict[str, Any]:
+        """What a session is composed of besides."""
+        names = ("plan", "todos", "recorder", "queue", "events", "activities", "team")
+        return {name: getattr(self, name) for name in names}
 
     async def open(self, services: AsyncExitStack) -> None:
         """Start the background parts; they end with `services`."""
@@ -82,6 +91,12 @@ class ToolEnvironment(Struct, frozen=True, kw_only=True):
         self.artifacts.close()
 
 
+def _artifacts(folder: Path | None, seat: "AgentSeat | None") -> FolderArtifacts:
+    if seat is not None:
+        return seat.artifacts
+    return TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
+
+
 def make_environment(
     log: SessionLog,
     cwd: Path,
@@ -93,15 +108,13 @@ def make_environment(
     dialogs: CodingDialogs | None = None,
     disk: FileSystem | None = None,
     later: Later = call_later,
+    events: EventBus | None = None,
+    seat: "AgentSeat | None" = None,
 ) -> ToolEnvironment:
-    """Wire the ports of tools: the one way for a session, for a single call and for a test.
-
-    `log` is the conversation the tools belong to. `disk` replaces the file system, `later` the timer.
-    """
+    """Wire the ports of tools: the one way for a session, a single call and a test. `log` is theirs."""
     queue = Queue(settings.steering_mode, settings.follow_up_mode)
-    events, activities, pending_changes = EventBus(), Activities(), PendingChanges()
-    folder = log.artifacts_folder
-    artifacts = TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
+    events, activities, pending_changes = events or EventBus(), Activities(), PendingChanges()
+    artifacts = _artifacts(log.artifacts_folder, seat)
     plan = PlanMode(log, artifacts, models, pending_changes, enabled=settings.plan.enabled)
     checkpoints = SessionCheckpoints(log, queue, events.emit)
     todos = _todos(log, queue, settings, events, activities, plan, checkpoints, later)
@@ -109,7 +122,7 @@ def make_environment(
         lambda: _history_folder(log, artifacts),
         runner,
         warn=lambda text: events.emit(Notice("warning", text)),
-        saved=folder is not None,
+        saved=log.path is not None,
     )
     events.watch(recorder.on_event)
     jobs = _jobs(queue, settings, artifacts, events)
@@ -141,6 +154,7 @@ def make_environment(
         jobs=jobs,
         queue=queue,
         recorder=recorder,
+        team=LateTeam("" if seat is None else seat.id),
     )
 
 
@@ -193,6 +207,8 @@ def _urls(
 ) -> SchemeRouter:
     """Session files are read and written without approval; conflicts are in the user's files."""
     router = SchemeRouter()
+    router.register_late("agent", lambda: task_urls.AgentUrls(artifacts))
+    router.register_late("history", lambda: task_urls.HistoryUrls(artifacts))
     router.register_late("artifact", lambda: schemes.ArtifactUrls(fs))
     router.register_late("conflict", lambda: merge_conflicts.ConflictUrls(conflicts()))
     router.register_late("local", lambda: schemes.LocalUrls(artifacts, fs))

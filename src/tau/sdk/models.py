@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack
-from functools import cache
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from tau.ai.catalog import load_catalog, pick_model
+from tau.ai.catalog import Catalog, load_catalog, pick_model
 from tau.ai.client import Client
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model, ThinkingLevel
@@ -22,11 +23,14 @@ from tau.coding.plan.mode import resumed_model
 from tau.coding.session.storage.log import SessionLog
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
-from tau.config.models_file import load_models_file, merge_models
+from tau.config.models_file import ModelsFile, add_providers, load_models_file, merge_models
 from tau.config.paths import Paths
 from tau.config.settings import Settings
-from tau.config.web_settings import SEARCH_KEYS, WebAccess
+from tau.config.web_access import SEARCH_KEYS, WebAccess
 from tau.sdk.options import SessionOptions
+
+if TYPE_CHECKING:
+    from tau.ext.extensions.host import ExtensionHost
 
 # Besides the default model. Settings may name more.
 ROLES = ("smol", "slow", "vision", "plan", "task", "commit")
@@ -40,6 +44,10 @@ plan_limits = late("tau.ai.plan_limits")
 plan_usage = late("tau.config.plan_usage")
 
 
+async def _find_none(pattern: str) -> Model | None:
+    return None
+
+
 class SessionModels(Struct, frozen=True):
     """The first model, the roles, and the connection to their servers."""
 
@@ -49,6 +57,8 @@ class SessionModels(Struct, frozen=True):
     warnings: list[str]
     web: WebAccess
     resolve: Callable[[str], Awaitable[Model | None]] | None = None  # fallback
+    find: Callable[[str], Model] = lambda pattern: faux.FAUX_MODEL  # raises UsageError
+    find_usable: Callable[[str], Awaitable[Model | None]] = _find_none
 
 
 async def open_models(
@@ -59,24 +69,20 @@ async def open_models(
     runner: LocalRunner,
     conversation: SessionLog,
     services: AsyncExitStack,
+    host: "ExtensionHost | None" = None,
 ) -> SessionModels:
     http = HttpTransport(environ, timeouts := _timeouts(settings))
     services.push_async_callback(http.close)
     keys: dict[str, str] = {}
-    file = load_models_file(paths.models)
+    file = _models_file(paths, host)
     catalog = merge_models(load_catalog(), file)
     auth = AuthFile(paths.auth)
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys, http=http)
-    recorded = http if options.ui is None else exchange_log.recorded(http)  # for /debug
+    sent = http if options.ui is None else exchange_log.recorded(http)  # for /debug
+    client = Client(sent, credentials, timeouts, address=credentials.address)
     known_limits: dict[str, plan_limits.PlanLimits] = {}
-    client = Client(recorded, credentials, timeouts, address=credentials.address)
     client.on_headers = _limits_watch(known_limits, credentials, paths)
-    credentials.warn = lambda warning: client.warn(warning)
-    client.may_send_plain = lambda model, host: (
-        host in settings.keys.plain_http_hosts
-        or model.provider in keys  # --api-key
-        or (model.provider in file.keys and not model.custom_address)  # both are in models.json
-    )
+    _connect_client(client, credentials, settings, file, keys, host)
     web = web_access(paths, environ, runner)
     if options.stream is not None:
         resolved = ResolvedModel(model=faux.FAUX_MODEL)
@@ -93,6 +99,32 @@ async def open_models(
         servers=paths.servers,
         ui=options.ui,
     )
+    resolved = await _find_first(options, resolver, conversation)
+    named = {**_named_roles(environ), **options.roles}
+    roles, levels, problems = _roles({**settings.model_roles, **named}, resolver, named)
+    chains = settings.retry.fallback_chains
+    resolve = fallback.make_resolver(catalog, credentials, environ, runner) if chains else None
+
+    async def find_usable(pattern: str) -> Model | None:
+        return await fallback.make_resolver(catalog, credentials, environ, runner)(pattern)
+
+    def available() -> Iterator[Model]:
+        return (model for model in catalog.models if credentials.available(model.provider))
+
+    by_role = ModelRoles(resolved.model, roles, available, levels, known_limits, settings.local.num_ctx)
+    warnings = [*file.warnings, *auth.warnings, *problems]
+    find = partial(_find_model, catalog, credentials)
+    return SessionModels(resolved, by_role, client, warnings, web, resolve, find, find_usable)
+
+
+async def _find_first(
+    options: SessionOptions, resolver: ModelResolver, conversation: SessionLog
+) -> ResolvedModel:
+    """The model of the first request; that of an agent is known."""
+    if options.agent is not None:
+        if options.api_key is not None:
+            resolver.keys[options.agent.model.provider] = options.api_key
+        return ResolvedModel(model=options.agent.model)
     request = ModelRequest(
         provider=options.provider,
         model=options.model,
@@ -100,18 +132,37 @@ async def open_models(
         key=options.api_key,
         resumed=resumed_model(conversation),
     )
-    resolved = await resolver.find(request)
-    named = {**_named_roles(environ), **options.roles}
-    roles, levels, problems = _roles({**settings.model_roles, **named}, resolver, named)
-    chains = settings.retry.fallback_chains
-    resolve = fallback.make_resolver(catalog, credentials, environ, runner) if chains else None
+    return await resolver.find(request)
 
-    def available() -> Iterator[Model]:
-        return (model for model in catalog.models if credentials.available(model.provider))
 
-    by_role = ModelRoles(resolved.model, roles, available, levels, known_limits, settings.local.num_ctx)
-    problems = [*file.warnings, *auth.warnings, *problems]
-    return SessionModels(resolved, by_role, client, problems, web, resolve)
+def _find_model(catalog: Catalog, credentials: KeyCredentials, pattern: str) -> Model:
+    return pick_model(catalog, pattern, prefer=credentials.providers_with_keys()).model
+
+
+def _connect_client(
+    client: Client,
+    credentials: KeyCredentials,
+    settings: Settings,
+    file: ModelsFile,
+    keys: Mapping[str, str],
+    host: "ExtensionHost | None",
+) -> None:
+    if host is not None:
+        client.on_response, client.on_refused = host.on_response, host.on_refused
+    credentials.warn = lambda warning: client.warn(warning)
+    client.may_send_plain = lambda model, name: (
+        name in settings.keys.plain_http_hosts
+        or model.provider in keys  # --api-key
+        or (model.provider in file.keys and not model.custom_address)  # both are in models.json
+    )
+
+
+def _models_file(paths: Paths, host: "ExtensionHost | None") -> ModelsFile:
+    """The user's models.json, and the providers of extensions."""
+    file = load_models_file(paths.models)
+    for path, providers in () if host is None else host.providers():
+        file = add_providers(file, path, providers)
+    return file
 
 
 def _limits_watch(
@@ -171,7 +222,12 @@ def _timeouts(settings: Settings) -> Timeouts:
     )
 
 
-def web_access(paths: Paths, environ: Mapping[str, str], runner: LocalRunner) -> WebAccess:
+def web_access(
+    paths: Paths,
+    environ: Mapping[str, str],
+    runner: LocalRunner,
+    may_connect: Callable[[str], bool] = lambda name: False,
+) -> WebAccess:
     """The keys of search providers. Credentials are opened when first needed."""
     auth = AuthFile(paths.auth)
 
@@ -196,4 +252,4 @@ def web_access(paths: Paths, environ: Mapping[str, str], runner: LocalRunner) ->
     def has_key(name: str) -> bool:
         return bool(variable(name)) or any(map(credentials().available, SEARCH_KEYS[name].providers))
 
-    return WebAccess(environ, key=key, has_key=has_key)
+    return WebAccess(environ, may_connect, key, has_key)

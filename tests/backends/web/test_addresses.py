@@ -10,7 +10,7 @@ import pytest
 from tau.ai import http_connect
 from tau.backends.web import client as clients
 from tau.backends.web.addresses import AllowedHosts, WebError, parse_web_url
-from tau.backends.web.client import PageRequest, WebClient
+from tau.backends.web.client import GuardedRequest, WebClient
 from tests.backends.web.pages_server import PagesServer
 
 LOOPBACK = (
@@ -42,7 +42,7 @@ def fetch(url: str, client: WebClient | None = None, **fields: Any) -> Any:
     async def main() -> Any:
         used = client or WebClient(environ={})
         try:
-            return await used.fetch(parse_web_url(url), PageRequest(**fields), seconds=3)
+            return await used.fetch(parse_web_url(url), GuardedRequest(**fields), seconds=3)
         finally:
             await used.close()
 

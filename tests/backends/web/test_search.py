@@ -14,8 +14,9 @@ from tau.backends.web.search import chain
 from tau.backends.web.search.chain import SearchOutcome, WebSearch
 from tau.backends.web.search.results import SearchQuery, format_response
 from tau.coding.tools.web_search import WebSearchParams, WebSearchTool
+from tau.config.discovery_settings import SearxngSettings, WebProviderSettings
 from tau.config.settings import Settings
-from tau.config.web_settings import SEARCH_KEYS, SearxngSettings, WebAccess, WebProviderSettings
+from tau.config.web_access import SEARCH_KEYS, WebAccess
 from tests.backends.web.pages_server import PagesServer
 from tests.support.idle import until
 

@@ -17,8 +17,9 @@ from tau.backends.web import client as clients
 from tau.base.errors import ToolError
 from tau.base.sizes import KIB, MIB
 from tau.coding.tools.read import Read
+from tau.config.discovery_settings import FetchSettings
 from tau.config.settings import Settings
-from tau.config.web_settings import FetchSettings, WebAccess
+from tau.config.web_access import WebAccess
 from tests.backends.web.pages_server import PagesServer
 from tests.coding.context import CallContext, call, call_context, call_now, text_of
 from tests.support.idle import until

@@ -1,11 +1,13 @@
 """Specimens of searching, and of structural code edits."""
 
+from tau.coding.tool_search.search_tool import FoundTool, SearchToolDetails
 from tau.coding.tools.ast_edit import AstEditDetails, AstEditFile
 from tau.coding.tools.ast_grep import AstGrepDetails
 from tau.coding.tools.find import FindDetails
 from tau.coding.tools.inspect_image import InspectImageDetails
 from tau.coding.tools.resolve import ResolveDetails
 from tau.coding.tools.search import FileCount, SearchDetails
+from tau.coding.tools.web_search import WebSearchDetails, WebSource
 from tools.gallery.specimens.case import CWD, Result, in_all_states, one
 
 DISPLAY = """# src/shop/orders.py
@@ -38,6 +40,28 @@ FOUND = SearchDetails(
     files=FILES,
     file_matches=[FileCount("src/shop/orders.py", 2), FileCount("src/shop/prices.py", 1)],
     display_content=DISPLAY,
+)
+FOUND_TOOLS = SearchToolDetails(
+    query="create an issue",
+    limit=8,
+    total_tools=64,
+    activated_tools=[f"mcp__github_{name}" for name in ("create_issue", "list_issues")],
+    active_selected_tools=["mcp__github_create_issue", "mcp__github_list_issues"],
+    tools=[
+        FoundTool(
+            name=f"mcp__github_{name}",
+            label=f"github: {name}",
+            description=description,
+            schema_keys=["owner", "repo"],
+            score=score,
+            server_name="github",
+            mcp_tool_name=name,
+        )
+        for name, description, score in (
+            ("create_issue", "Create an issue in a repository", 21.402315),
+            ("list_issues", "List the issues of a repository", 8.113),
+        )
+    ],
 )
 MANY_FILES = [f"src/shop/pages/page_{number:03}.py" for number in range(1, 21)]
 MANY = SearchDetails(
@@ -119,6 +143,13 @@ SPECIMENS = [
         failed=Result("Path is not a directory: docs."),
     ),
     *in_all_states(
+        "search_tool_bm25",
+        {"query": "create an issue"},
+        streaming={"query": "create an"},
+        done=Result("...", FOUND_TOOLS, 3),
+        failed=Result("Query must contain at least one letter or number."),
+    ),
+    *in_all_states(
         "ast_grep",
         {"pat": "print($$$ARGS)", "paths": "src"},
         streaming={"pat": "print($$"},
@@ -170,5 +201,24 @@ SPECIMENS = [
             2_900,
         ),
         failed=Result("The model acme/small does not take images; set modelRoles.vision to one that does."),
+    ),
+    *in_all_states(
+        "web_search",
+        {"query": "python 3.14 release date", "recency": "month"},
+        streaming={"query": "python 3.14"},
+        done=Result(
+            "Python 3.14 was released in October.",
+            WebSearchDetails(
+                query="python 3.14 release date",
+                provider="tavily",
+                answer="Python 3.14 was released in October.",
+                sources=[
+                    WebSource("What's new", "https://docs.python.org/3/whatsnew/3.14.html"),
+                    WebSource("PEP 745", "https://peps.python.org/pep-0745/"),
+                ],
+            ),
+            1_400,
+        ),
+        failed=Result("Error: Tavily authorization failed (401); check its key."),
     ),
 ]

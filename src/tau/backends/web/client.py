@@ -46,14 +46,14 @@ class WebResponse(Struct, frozen=True, kw_only=True):
         return 200 <= self.status < 300
 
 
-class PageRequest(Struct, frozen=True, kw_only=True):
+class GuardedRequest(Struct, frozen=True, kw_only=True):
     method: str = "GET"
     headers: Mapping[str, str] = {}
     body: bytes | None = None
     max_bytes: int = MAX_BODY_BYTES
 
 
-_GET = PageRequest()
+_GET = GuardedRequest()
 
 
 class WebClient:
@@ -74,7 +74,7 @@ class WebClient:
         await self._http.close()
 
     async def fetch(
-        self, url: WebUrl, request: PageRequest = _GET, *, seconds: float = SECONDS
+        self, url: WebUrl, request: GuardedRequest = _GET, *, seconds: float = SECONDS
     ) -> WebResponse:
         """Follow redirects. Raises WebError."""
         try:
@@ -85,7 +85,7 @@ class WebClient:
         except ProviderError as error:
             raise WebError(str(error)) from error
 
-    async def _follow(self, url: WebUrl, request: PageRequest) -> WebResponse:
+    async def _follow(self, url: WebUrl, request: GuardedRequest) -> WebResponse:
         headers = {"accept-encoding": "gzip, deflate", "accept-language": "en"}
         headers |= {name.lower(): value for name, value in request.headers.items()}
         method, body = request.method, request.body

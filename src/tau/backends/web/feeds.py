@@ -22,7 +22,7 @@ def convert_feed(source: str) -> str:
     except ElementTree.ParseError as error:
         raise ValueError(str(error)) from None
     for node in root.iter():
-        node.tag = node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
+        node.tag = str(node.tag).rpartition("}")[2]
     channel = next(root.iter("channel"), root)
     entries = [*root.iter("item"), *root.iter("entry")]
     if not entries and root.tag not in ("rss", "feed", "RDF"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import DecodeError, json
 
 from tau.backends.web.addresses import WebError, WebUrl, parse_web_url
-from tau.backends.web.client import PageRequest, WebClient
+from tau.backends.web.client import GuardedRequest, WebClient
 from tau.base.run import OUTSIDE, Limits, Runner, capture
 from tau.base.sizes import MIB
 
@@ -46,7 +46,9 @@ async def read_remotely(
     token = await key(name)
     if name == "jina":
         headers = {"accept": "text/plain"} | ({"authorization": f"Bearer {token}"} if token else {})
-        response = await client.fetch(parse_web_url(f"https://r.jina.ai/{url}"), PageRequest(headers=headers))
+        response = await client.fetch(
+            parse_web_url(f"https://r.jina.ai/{url}"), GuardedRequest(headers=headers)
+        )
         if not response.ok:
             raise WebError(f"it answered {response.status}.")
         return response.body.decode("utf-8", "replace")
@@ -58,7 +60,7 @@ async def read_remotely(
         "content-type": "application/json",
         "parallel-beta": "search-extract-2025-10-10",
     }
-    request = PageRequest(method="POST", headers=headers, body=body)
+    request = GuardedRequest(method="POST", headers=headers, body=body)
     response = await client.fetch(parse_web_url("https://api.parallel.ai/v1beta/extract"), request)
     try:
         found = json.decode(response.body)["results"][0]

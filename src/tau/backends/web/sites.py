@@ -17,7 +17,7 @@ from msgspec import DecodeError, Struct, convert, json
 
 from tau.backends.web import worker
 from tau.backends.web.addresses import WebError, WebUrl, parse_web_url
-from tau.backends.web.client import PageRequest, WebClient
+from tau.backends.web.client import GuardedRequest, WebClient
 from tau.backends.web.plain_text import plain_text
 from tau.backends.web.site_templates import SEPARATOR, Rendering, look_up, render
 from tau.base.run import Runner
@@ -103,7 +103,7 @@ async def _ask(site: Site, address: str, values: Mapping[str, Any], client: WebC
     body = re.sub(r"\{([\w.$]+)()\}", lambda match: str(look_up(values, match[1]) or ""), site.body)
     if body:
         headers["content-type"] = "application/json"
-    request = PageRequest(
+    request = GuardedRequest(
         method="POST" if body else "GET",
         headers=headers,
         body=body.encode() or None,

@@ -23,7 +23,7 @@ from tau.base.sizes import format_bytes
 from tau.base.text import NotText, decode, decode_escaped, is_binary, show_escaped
 from tau.coding.edits.modes import tags_lines
 from tau.coding.files.paths import Selector, failure, shown, split_selector, wire_path
-from tau.coding.files.targets import FileTarget, locate
+from tau.coding.files.targets import FileTarget, locate, server_action
 from tau.coding.output import (
     NOTICE_BYTES,
     NOTICE_LINES,
@@ -40,7 +40,7 @@ from tau.coding.output import (
 from tau.coding.ports import CodingContext
 from tau.coding.readers import archive_splits, database_splits, names_document
 from tau.config.settings import Settings
-from tau.config.web_settings import WebAccess
+from tau.config.web_access import WebAccess
 
 archive = late("tau.coding.readers.archives.archive")
 credentials = late("tau.coding.files.credential_stores")
@@ -180,7 +180,7 @@ class Read(Tool[ReadParams]):
         """A file that is missing is looked for below the working folder."""
         target = locate(params.path, cwd)
         if target.kind == "url":
-            return Effects()
+            return Effects(mcp=server_action(target.text))
         if target.kind == "web":
             return Effects(network=tuple(self._pages.hosts(web_addresses.parse_web_url(target.text))))
         if os.path.exists(target.path):  # noqa: PTH110 - also for names that are too long

@@ -1,7 +1,7 @@
 """The coding agent's tools by name, each loaded on demand."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -15,7 +15,10 @@ from tau.coding.pending_changes import PendingChanges
 from tau.coding.ports import UrlRouter
 from tau.coding.resources import SessionResources
 from tau.config.settings import Settings
-from tau.config.web_settings import WebAccess
+from tau.config.web_access import WebAccess
+
+if TYPE_CHECKING:
+    from tau.coding.task.late_team import LateTeam
 
 _ask = late("tau.coding.tools.ask")
 _ast_edit = late("tau.coding.tools.ast_edit")
@@ -28,12 +31,14 @@ _edit_patch = late("tau.coding.tools.edit_patch")
 _eval = late("tau.coding.tools.eval")
 _find = late("tau.coding.tools.find")
 _inspect_image = late("tau.coding.tools.inspect_image")
+_irc = late("tau.coding.tools.irc")
 _job = late("tau.coding.tools.job")
 _read = late("tau.coding.tools.read")
 _resolve = late("tau.coding.tools.resolve")
 _rewind = late("tau.coding.tools.rewind")
 _search = late("tau.coding.tools.search")
 _ssh = late("tau.coding.tools.ssh")
+_task = late("tau.coding.tools.task")
 _todo = late("tau.coding.tools.todo")
 _web_search = late("tau.coding.tools.web_search")
 _write = late("tau.coding.tools.write")
@@ -44,6 +49,8 @@ class ToolParts(Struct):
 
     `complete` sends a side request and returns the whole answer; tools that need it are missing without it.
     `can_ask`: a user can answer questions. With `code`, structural tools are offered where it finds some.
+    `team` makes the session's agents when one is first needed; `agent` is the id of the agent that this
+    session is of, if it is one's.
     """
 
     settings: Settings
@@ -55,6 +62,8 @@ class ToolParts(Struct):
     urls: UrlRouter | None = None
     web: WebAccess | None = None
     names: Sequence[str] = ()  # of the created tools
+    team: "LateTeam | None" = None
+    agent: str = ""
 
 
 class ToolEntry(Struct, frozen=True):
@@ -109,6 +118,14 @@ TOOLS: dict[str, ToolEntry] = {
     "web_search": ToolEntry(
         lambda parts: _web_search.WebSearchTool(parts.settings, parts.web),
         lambda parts: parts.settings.web_search.enabled and parts.web is not None,
+    ),
+    "task": ToolEntry(
+        lambda parts: _task.Delegate(parts.settings, parts.team, parts.agent),
+        lambda parts: parts.team is not None and parts.settings.task.max_recursion_depth > 0,
+    ),
+    "irc": ToolEntry(
+        lambda parts: _irc.Irc(parts.team, parts.agent),
+        lambda parts: parts.team is not None and parts.settings.task.max_recursion_depth > 0,
     ),
     "ask": ToolEntry(
         lambda parts: _ask.Ask(parts.settings.interaction.ask_timeout_seconds), lambda parts: parts.can_ask

@@ -11,10 +11,11 @@ from tau.agent.arguments import UNLISTED
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
+from tau.ai.wire import TextContent
 from tau.base.late import late
 from tau.coding.ports import CodingContext
 from tau.config.settings import Settings
-from tau.config.web_settings import SEARCH_KEYS, WebAccess
+from tau.config.web_access import SEARCH_KEYS, WebAccess
 
 chain = late("tau.backends.web.search.chain")
 results = late("tau.backends.web.search.results")
@@ -25,21 +26,21 @@ class WebSearchParams(Struct, frozen=True):
 
     query: Annotated[str, Meta(title="Search query", min_length=1)]
     recency: Annotated[
-        Literal["day", "week", "month", "year"] | UnsetType, Meta(title="Only results this recent")
-    ] = UNSET
-    limit: Annotated[int | UnsetType, Meta(title="Maximum number of results")] = UNSET
+        Literal["day", "week", "month", "year"] | None, Meta(title="Only results this recent")
+    ] = None
+    limit: Annotated[int | None, Meta(title="Maximum number of results")] = None
     max_tokens: Annotated[
-        int | UnsetType,
+        int | None,
         Meta(title="Length of the answer, for providers that write one", extra_json_schema=UNLISTED),
-    ] = UNSET
+    ] = None
     temperature: Annotated[
-        float | UnsetType,
+        float | None,
         Meta(title="Sampling temperature of the answer", extra_json_schema=UNLISTED),
-    ] = UNSET
+    ] = None
     num_search_results: Annotated[
-        int | UnsetType,
+        int | None,
         Meta(title="Results that the provider looks at", extra_json_schema=UNLISTED),
-    ] = UNSET
+    ] = None
 
 
 class WebSource(Struct, frozen=True, rename="camel"):
@@ -71,7 +72,7 @@ class WebSearchTool(Tool[WebSearchParams]):
         self._route = route
 
     @cached_property
-    def offered(self) -> bool:  # type: ignore[override]
+    def offered(self) -> bool:
         """Without a provider, it would only cost tokens."""
         chosen = self._settings.providers.web_search == "exa"
         has_server = self._settings.searxng.endpoint
@@ -99,11 +100,11 @@ class WebSearchTool(Tool[WebSearchParams]):
         """A failure is a result, so that the model can go on without it."""
         query = results.SearchQuery(
             query=params.query,
-            recency=params.recency or None,
-            limit=params.limit or None,
-            breadth=params.num_search_results or None,
-            max_tokens=params.max_tokens or None,
-            temperature=None if params.temperature is UNSET else params.temperature,
+            recency=params.recency,
+            limit=params.limit,
+            breadth=params.num_search_results,
+            max_tokens=params.max_tokens,
+            temperature=params.temperature,
         )
         outcome = await self._search.search(query, forced)
         response = outcome.response
@@ -115,5 +116,5 @@ class WebSearchTool(Tool[WebSearchParams]):
             error=outcome.error or UNSET,
         )
         if outcome.error:
-            return ToolOutput.text(f"Error: {outcome.error}", details)
+            return ToolOutput([TextContent(f"Error: {outcome.error}")], details, is_error=True)
         return ToolOutput.text(results.format_response(response), details)

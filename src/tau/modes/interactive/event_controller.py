@@ -124,6 +124,12 @@ class EventController:
         self._builder.add(NoticeBlock(self._context, text, level, command))
         self._display.request_render()
 
+    def expand_tools(self, expanded: bool | None) -> bool:
+        """Whether later blocks are shown in full; a value sets it."""
+        if expanded is not None:
+            self._context.expanded = expanded
+        return self._context.expanded
+
     def set_command(self, command: str) -> None:
         """Show this command above its first long notice; empty when it is done."""
         self._command = command

@@ -40,6 +40,7 @@ from tau.modes.session_commands.models import (
     SetModelRequest,
     ThinkingRequest,
 )
+from tau.modes.session_commands.servers import McpAnswer, McpRequest
 from tau.modes.session_commands.sessions import (
     Branched,
     EntriesRequest,
@@ -324,6 +325,14 @@ class LoginMethods(RpcRequests):
             LoginRequest(provider_id=provider_id, method=method, key=key, client_id=client_id),
             LoggedIn,
         )
+
+
+class ServerMethods(RpcRequests):
+    """Commands about MCP servers."""
+
+    async def mcp(self, words: list[str] | None = None) -> McpAnswer:
+        """List, add, test and call MCP servers, with the words of tau mcp."""
+        return await self.ask("mcp", McpRequest(words=words or []), McpAnswer)
 
 
 class HostMethods(RpcRequests):

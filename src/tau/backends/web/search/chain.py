@@ -9,13 +9,13 @@ from msgspec import DecodeError, Struct, json
 from msgspec.structs import replace
 
 from tau.backends.web.addresses import AllowedHosts, WebError, parse_web_url
-from tau.backends.web.client import PageRequest, WebClient, WebResponse
+from tau.backends.web.client import GuardedRequest, WebClient, WebResponse
 from tau.backends.web.search import models, services
 from tau.backends.web.search.results import SearchError, SearchQuery, SearchResponse
 from tau.base.sizes import MIB
 from tau.base.text import clean_line, shortened
 from tau.config.settings import Settings
-from tau.config.web_settings import SEARCH_KEYS, WebAccess
+from tau.config.web_access import SEARCH_KEYS, WebAccess
 
 SECONDS, TOTAL_SECONDS = 10.0, 30.0
 DEFAULT_REST_S, MAX_REST_S = 30.0, 3600.0
@@ -109,7 +109,7 @@ class WebSearch:
         allowed = AllowedHosts([urlsplit(endpoint).netloc] if name == "searxng" else ())
         client = WebClient(allowed, lambda host: False, self._access.environ)
 
-        async def send(address: str, request: PageRequest) -> WebResponse:
+        async def send(address: str, request: GuardedRequest) -> WebResponse:
             routed = self._route(address)
             if routed != address:
                 client.allowed.grant(*parse_web_url(routed).origin[1:])
@@ -143,7 +143,8 @@ class WebSearch:
             raise SearchError("it has no key")
         if name in models.MODELS:
             return await models.MODELS[name](query, key, environ, send)
-        service, more, values = services.SERVICES[name], {}, {"key": key}
+        service, values = services.SERVICES[name], {"key": key}
+        more: dict[str, str] = {}
         if name == "searxng":
             values["endpoint"], headers, more = services.searxng_options(self._settings.searxng, environ)
             service = replace(service, headers=headers)

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from msgspec import Struct, json
 
-from tau.backends.web.client import PageRequest
+from tau.backends.web.client import GuardedRequest
 from tau.backends.web.search.results import (
     SearchError,
     SearchQuery,
@@ -18,7 +18,7 @@ from tau.backends.web.search.results import (
     source_of,
 )
 from tau.backends.web.site_templates import look_up
-from tau.config.web_settings import SearxngSettings
+from tau.config.discovery_settings import SearxngSettings
 
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _AS_IS = {name: name for name in _DAYS}
@@ -156,7 +156,7 @@ def count_for(service: SearchApi, query: SearchQuery) -> int:
 
 def make_request(
     service: SearchApi, query: SearchQuery, values: Mapping[str, str], more: Mapping[str, str] = {}
-) -> tuple[str, PageRequest]:
+) -> tuple[str, GuardedRequest]:
     """The address and the request. `values` are the key and the endpoint; `more` is added to the address."""
     texts = {**values, "query": query.query}
     count = count_for(service, query)
@@ -173,7 +173,7 @@ def make_request(
         headers["content-type"] = "application/json"
     return (
         f"{address}?{urlencode(asked)}" if asked else address,
-        PageRequest(
+        GuardedRequest(
             method="POST" if body else "GET",
             headers=headers,
             body=json.encode(body) if body else None,

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from tau.agent.ports import ToolContext
 from tau.ai.wire import ImageContent
 from tau.backends.web.addresses import AllowedHosts, WebError, WebUrl, parse_web_url
-from tau.backends.web.client import SECONDS, PageRequest, WebClient, WebResponse
+from tau.backends.web.client import SECONDS, GuardedRequest, WebClient, WebResponse
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.sizes import KIB, MIB, format_bytes
 from tau.base.text import is_binary, reveal
 from tau.coding.readers.documents.limits import MAX_TEXT_CHARS
 from tau.config.settings import Settings
-from tau.config.web_settings import WebAccess
+from tau.config.web_access import WebAccess
 
 document_kinds = late("tau.coding.readers.documents")
 documents = late("tau.coding.readers.documents.worker")
@@ -126,7 +126,7 @@ class _PageRead:
     async def read(self) -> WebPage:
         if not self._raw and (page := await self._from_site()) is not None:
             return page
-        response = await self._client.fetch(self._url, PageRequest(headers=_ACCEPT))
+        response = await self._client.fetch(self._url, GuardedRequest(headers=_ACCEPT))
         if response.truncated:
             self._notes.append(response.truncated)
         if not response.ok:
@@ -278,7 +278,7 @@ class _PageRead:
             url = parse_web_url(link, self._url)
             if url.host != self._url.host:
                 return None
-            response = await self._client.fetch(url, PageRequest(headers=headers), seconds=SECONDS / 4)
+            response = await self._client.fetch(url, GuardedRequest(headers=headers), seconds=SECONDS / 4)
         except WebError:
             return None
         return response if response.ok and response.body.strip() else None

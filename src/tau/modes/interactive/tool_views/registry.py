@@ -38,6 +38,7 @@ RENDERERS: dict[str, Renderer] = {
     "resolve": late("tau.modes.interactive.tool_views.resolve"),
     "rewind": late("tau.modes.interactive.tool_views.rewind"),
     "search": late("tau.modes.interactive.tool_views.search"),
+    "search_tool_bm25": late("tau.modes.interactive.tool_views.search_tool_bm25"),
     "ssh": late("tau.modes.interactive.tool_views.ssh"),
     "todo": late("tau.modes.interactive.tool_views.todo"),
     "web_search": late("tau.modes.interactive.tool_views.web_search"),
