@@ -113,12 +113,12 @@ async def _ask(site: Site, address: str, values: Mapping[str, Any], client: WebC
     if not response.ok:
         raise WebError(f"{response.url.host} answered {response.status}.")
     text = response.body.decode("utf-8", "replace")
-    if "json" in response.content_type or text[:1] in ("{", "["):
+    if "json" in response.content_type:
         try:
             return json.decode(text)
         except DecodeError:
             raise WebError(f"{response.url.host} sent invalid JSON.") from None
-    if "xml" in response.content_type or text.startswith("<?xml"):
+    if response.content_type.endswith("xml"):
         return _tree(text, response.url.host)
     return text
 
