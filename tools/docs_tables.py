@@ -76,7 +76,7 @@ def searches() -> str:
     lines = ["| provider | key |", "|---|---|"]
     for name, key in SEARCH_KEYS.items():
         ways = [f"`{variable}`" for variable in key.variables]
-        ways += [f"`tau login {provider}`" for provider in key.providers]
+        ways += [f"`tau login {key.login}`"] if key.login else []
         lines.append(f"| `{name}` | {', '.join(ways)} |")
     return "\n".join(lines)
 

@@ -10,6 +10,7 @@ class SearchKey(Struct, frozen=True):
 
     variables: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
+    login: str = ""  # the provider that `tau login` stores it for; otherwise auth.json can have it
 
 
 # In the order in which they are tried.
@@ -19,16 +20,18 @@ SEARCH_KEYS: dict[str, SearchKey] = {
     "brave": SearchKey(("BRAVE_API_KEY",), ("brave",)),
     "jina": SearchKey(("JINA_API_KEY",), ("jina",)),
     "kimi": SearchKey(
-        ("MOONSHOT_SEARCH_API_KEY", "KIMI_SEARCH_API_KEY", "MOONSHOT_API_KEY"), ("moonshot", "kimi-code")
+        ("MOONSHOT_SEARCH_API_KEY", "KIMI_SEARCH_API_KEY", "MOONSHOT_API_KEY"),
+        ("moonshot", "kimi-code"),
+        "moonshot",
     ),
-    "anthropic": SearchKey(("ANTHROPIC_SEARCH_API_KEY",), ("anthropic",)),
-    "gemini": SearchKey(("GEMINI_SEARCH_API_KEY",), ("google",)),
-    "codex": SearchKey((), ("openai-codex",)),
-    "zai": SearchKey(("ZAI_API_KEY",), ("zai",)),
+    "anthropic": SearchKey(("ANTHROPIC_SEARCH_API_KEY",), ("anthropic",), "anthropic"),
+    "gemini": SearchKey(("GEMINI_SEARCH_API_KEY",), ("google",), "google"),
+    "codex": SearchKey((), ("openai-codex",), "openai-codex"),
+    "zai": SearchKey(("ZAI_API_KEY",), ("zai",), "zai"),
     "exa": SearchKey(("EXA_API_KEY",), ("exa",)),
     "parallel": SearchKey(("PARALLEL_API_KEY",), ("parallel",)),
     "kagi": SearchKey(("KAGI_API_KEY",), ("kagi",)),
-    "synthetic": SearchKey(("SYNTHETIC_API_KEY",), ("synthetic",)),
+    "synthetic": SearchKey(("SYNTHETIC_API_KEY",), ("synthetic",), "synthetic"),
     "searxng": SearchKey(("SEARXNG_ENDPOINT",)),
 }
 

@@ -172,7 +172,7 @@ class WebSearch:
             return ""
         row = SEARCH_KEYS[name]
         ways = [f"set {' or '.join(row.variables)}"] if row.variables else []
-        return " or ".join([*ways, *(f"run tau login {one}" for one in row.providers[:1])])
+        return " or ".join([*ways, *([f"run tau login {row.login}"] if row.login else ())])
 
     def _hosts_of(self, name: str) -> list[str]:
         environ = self._access.environ
