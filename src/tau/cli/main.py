@@ -21,11 +21,14 @@ batch_command = late("tau.cli.batch_command")
 bench_command = late("tau.cli.bench_command")
 completion_scripts = late("tau.cli.completions")
 completion_values = late("tau.cli.completion_values")
+commit_command = late("tau.cli.commit_command")
 config_command = late("tau.cli.config_command")
 demo_command = late("tau.cli.demo_command")
 doctor_command = late("tau.cli.doctor_command")
 export_command = late("tau.cli.export_command")
 extensions_command = late("tau.cli.extensions_command")
+agents_command = late("tau.cli.agents_command")
+worktree_command = late("tau.cli.worktree_command")
 hooks_command = late("tau.cli.hooks_command")
 rules_command = late("tau.cli.rules_command")
 failure = late("tau.cli.failure")
@@ -42,6 +45,7 @@ sandbox_command = late("tau.cli.sandbox_command")
 search_command = late("tau.cli.search_command")
 shell_command = late("tau.cli.shell_command")
 mcp_command = late("tau.cli.mcp_command")
+memory_command = late("tau.cli.memory_command")
 models_command = late("tau.cli.models_command")
 ssh_command = late("tau.cli.ssh_command")
 serve_command = late("tau.cli.serve")
@@ -139,8 +143,10 @@ def run_subcommand(name: str, words: list[str]) -> int:
     if name == "serve":
         return serve_command.start(words)
     commands: dict[str, Subcommand] = {
+        "agents": agents_command,
         "batch": batch_command,
         "bench": bench_command,
+        "commit": commit_command,
         "config": config_command,
         "demo": demo_command,
         "doctor": doctor_command,
@@ -149,6 +155,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "hooks": hooks_command,
         "rules": rules_command,
         "mcp": mcp_command,
+        "memory": memory_command,
         "models": models_command,
         "plugin": plugin_command,
         "sandbox": sandbox_command,
@@ -160,6 +167,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "trust": trust_command,
         "undo": undo_command,
         "usage": plan_usage_command,
+        "worktree": worktree_command,
     }
     return commands[name].run(words) if name in commands else tool_commands.run(name, words)
 

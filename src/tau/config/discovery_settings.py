@@ -1,4 +1,4 @@
-"""Settings of what tau finds: instructions, skills and rules in the folders of agents; pages on the web."""
+"""Settings of what tau finds: instructions, skills and rules of agents, MCP servers, the web."""
 
 from typing import Annotated, Literal
 
@@ -139,3 +139,16 @@ class SearxngSettings(Struct, frozen=True, rename="camel"):
     basic_password: Annotated[str | None, Meta(description="Password for it")] = None
     categories: Annotated[str | None, Meta(description="Categories to search, such as it,science")] = None
     language: Annotated[str | None, Meta(description="Language of the results, such as en")] = None
+
+
+class McpSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Start the MCP servers that files define")] = True
+    discovery_mode: Annotated[bool, Meta(description="Old name of tools.discoveryMode: mcp-only")] = False
+    sampling_tokens: Annotated[
+        int,
+        Meta(
+            description="Tokens per session that servers may use from your model; 0: none",
+            ge=0,
+            extra={"scope": "user"},
+        ),
+    ] = 20_000

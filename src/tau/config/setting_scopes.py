@@ -8,7 +8,10 @@ not listed here belongs to the user; a test wants each one to be listed, or mark
 from collections.abc import Sequence
 from typing import Any, Literal
 
-USER_GROUPS = ("theme", "statusLine", "display", "interaction", "local", "ssh", "providers", "searxng")
+USER_GROUPS = (
+    *("theme", "statusLine", "display", "interaction", "local", "ssh", "commit", "memory"),
+    *("providers", "searxng"),
+)
 """How the screen looks and reacts, and what tau finds and connects to."""
 
 USER_ONLY = frozenset(

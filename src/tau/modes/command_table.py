@@ -45,6 +45,7 @@ _TABLE = {
             *("review", "[BRANCH|COMMIT] [FOCUS]"),
             *("Review uncommitted changes, a branch or a commit", "review.review", IDLE),
         ),
+        ("commit", "[--split] [CONTEXT]", "Commit what is staged", "commit.commit", IDLE),
         ("init", "[INSTRUCTIONS]", "Write AGENTS.md for this project", "conversation.init", IDLE),
     ),
     "Sessions": (
@@ -104,6 +105,7 @@ _TABLE = {
                 ANY_TIME,
             ),
         ),
+        ("agents", "[stop ID|all] [VERB ID]", "Show, stop and message subagents", "agents.agents", ANY_TIME),
         ("plugins", "", "Show plugins and Python extensions", "extensions.plugins", ANY_TIME),
         ("reload-plugins", "", "Load Python extensions again", "extensions.reload_plugins", IDLE),
         ("mcp", "[VERB ...]", "Show, add, test and call MCP servers", "mcp.mcp", ANY_TIME),

@@ -53,7 +53,7 @@ from tau.config.discovery.providers import (
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
-from tau.sdk.environment import LateFence, LateNestedContext, ToolEnvironment, make_environment
+from tau.sdk.environment import LateFence, LateNestedContext, ToolEnvironment, make_environment, open_team
 from tau.sdk.models import SessionModels, open_models, web_access
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, track_last_session
@@ -62,13 +62,14 @@ if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
+    from tau.coding.task.late_team import LateTeam
     from tau.ext.extensions.host import ExtensionHost
     from tau.sdk.command_hooks import LateHooks
     from tau.sdk.more_tools import MoreToolsInput
 
 effects_approval = late("tau.agent.approved_effects")
 extension_setup = late("tau.ext.extensions.setup")
-delegation = late("tau.sdk.delegation")
+budgets = late("tau.coding.task.budgets")
 faux = late("tau.ai.faux")
 late_hooks = late("tau.sdk.command_hooks")
 secret_placeholders = late("tau.coding.secret_placeholders")
@@ -101,7 +102,7 @@ async def compose(
     folders = WorkspaceFolders(options.cwd, options.add_dirs)
     shared = (runner, paths, settings, environ, services)
     resources = await open_resources(options.cwd, *shared, outside, sandbox)
-    ask = partial(complete, stream := _stream(options, settings, models, host))
+    ask = partial(complete, stream := _stream(options, settings, models, host, environment.team))
     tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
@@ -141,7 +142,7 @@ async def compose(
         )
     )
     outer = (paths, environ, services, outside)
-    await _open_team(session, environment, models, options, roots, outer, host)
+    await open_team(compose, session, environment, models, options, roots, outer, host)
     return _connect(session, environment, models, paths, host, ask)
 
 
@@ -169,27 +170,6 @@ def _tools(
         agent=environment.team.agent,
     )
     return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
-
-
-async def _open_team(
-    session: Session,
-    environment: ToolEnvironment,
-    models: SessionModels,
-    options: SessionOptions,
-    roots: Sequence[Root],
-    outer: "tuple[Paths, Mapping[str, str], AsyncExitStack, LocalRunner]",
-    host: "ExtensionHost | None",
-) -> None:
-    """Let the session have agents, or be one's. None are loaded unless an earlier process left some."""
-    team, seat = environment.team, options.agent
-    if seat is not None:
-        team.make = lambda: seat.team
-        session.requests.cache_key = seat.cache_key
-        return
-    team.others = has_any(roots, ("agents",)) or bool(session.settings.task.disabled_agents)
-    guards = () if host is None else (host.hooks,)
-    team.make = lambda: delegation.make_team(session, compose, options, outer, environment, models, guards)
-    await team.restore(session.log.artifacts_folder)
 
 
 async def _open_more(
@@ -305,11 +285,17 @@ async def call_alone(
 
 
 def _stream(
-    options: SessionOptions, settings: Settings, models: SessionModels, host: "ExtensionHost | None"
+    options: SessionOptions,
+    settings: Settings,
+    models: SessionModels,
+    host: "ExtensionHost | None",
+    team: "LateTeam",
 ) -> StreamFunction:
     stream = options.stream or models.client.stream
     if options.agent is not None:
         stream = options.agent.gate(stream)
+    elif settings.task.max_total_cost:
+        team.meter, stream = budgets.limit_cost(stream, settings.task.max_total_cost)
     if host is not None:
         stream = host.wrap_stream(stream)
     if settings.secrets.obfuscate:

@@ -41,6 +41,7 @@ def make_team(
         environment.jobs,
         find_model=models.find_usable,
         builtin=tuple(TOOLS),
+        meter=environment.team.meter,
         outside=outside,
         fs=environment.world.fs,
         copies=workspaces_folder(environ),

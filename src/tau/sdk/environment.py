@@ -1,6 +1,6 @@
 """What a session's tools work with: files, processes, artifacts, jobs, internal URLs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cache, cached_property
 from pathlib import Path
@@ -37,19 +37,29 @@ from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import Later, TodoRules, Todos, call_later
 from tau.coding.task.late_team import LateTeam
 from tau.coding.undo.recorder import Recorder
+from tau.config.discovery.providers import has_any
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
+    from tau.base.run import LocalRunner
     from tau.coding.nested_instructions import NestedInstructions
+    from tau.coding.session.session import Session
     from tau.coding.supplies import Supplies
     from tau.coding.task.seat import AgentSeat
     from tau.coding.untrusted_text import Fence
+    from tau.config.discovery.providers import Root
+    from tau.config.paths import Paths
+    from tau.ext.extensions.host import ExtensionHost
+    from tau.sdk.delegation import Compose
+    from tau.sdk.models import SessionModels
+    from tau.sdk.options import SessionOptions
 
 fences = late("tau.coding.untrusted_text")
 nested = late("tau.coding.nested_instructions")
 merge_conflicts = late("tau.coding.conflicts.merge_conflicts")
 delivery = late("tau.coding.jobs.delivery")
 schemes = late("tau.coding.internal_urls.schemes")
+delegation = late("tau.sdk.delegation")
 task_urls = late("tau.coding.task.urls")
 shown_tags = late("tau.coding.session.shown_tags")
 
@@ -89,6 +99,28 @@ class ToolEnvironment(Struct, frozen=True, kw_only=True):
         self.todos.close()
         self.recorder.close()
         self.artifacts.close()
+
+
+async def open_team(
+    compose: "Compose",
+    session: "Session",
+    environment: ToolEnvironment,
+    models: "SessionModels",
+    options: "SessionOptions",
+    roots: "Sequence[Root]",
+    outer: "tuple[Paths, Mapping[str, str], AsyncExitStack, LocalRunner]",
+    host: "ExtensionHost | None",
+) -> None:
+    """Let the session have agents, or be one's. None are loaded unless an earlier process left some."""
+    team, seat = environment.team, options.agent
+    if seat is not None:
+        team.make = lambda: seat.team
+        session.requests.cache_key = seat.cache_key
+        return
+    team.others = has_any(roots, ("agents",)) or bool(session.settings.task.disabled_agents)
+    guards = () if host is None else (host.hooks,)
+    team.make = lambda: delegation.make_team(session, compose, options, outer, environment, models, guards)
+    await team.restore(session.log.artifacts_folder)
 
 
 def _artifacts(folder: Path | None, seat: "AgentSeat | None") -> FolderArtifacts:

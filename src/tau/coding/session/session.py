@@ -127,7 +127,7 @@ class Session:
         self.cwd, self.log, self.servers = parts.world.cwd, parts.log, parts.more.servers
         self.models, self.jobs = parts.world.models, parts.world.jobs
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
-        self.settings, self.trusted, self.may_leave = parts.settings, parts.trusted, parts.hooks.before_leave
+        self.settings, self.trusted, self.hooks = parts.settings, parts.trusted, parts.hooks
         self.plan, self.permissions, self.sandbox = parts.plan, parts.permissions, parts.resources.sandbox
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.supplies, self.complete, self.command_hooks = parts.supplies, parts.complete, parts.command_hooks

@@ -151,6 +151,12 @@ class RequestGate(Struct, frozen=True):
         return gated
 
 
+def limit_cost(stream: StreamFunction, cost: float) -> tuple[AgentMeter, StreamFunction]:
+    """For the main conversation: its requests count too."""
+    meter = AgentMeter("the session", AgentBudget(cost=cost))
+    return meter, RequestGate(meter, ProviderPauses()).wrap(stream)
+
+
 def is_unpriced(model: Model) -> bool:
     return model.cost == FREE
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tau.coding.task.ports import AgentTeam
@@ -22,6 +22,7 @@ class LateTeam:
         self.others = False
         self.make: Callable[[], AgentTeam] | None = None
         self.made: AgentTeam | None = None
+        self.meter: Any = None  # of the whole session, if its cost is limited
 
     def __call__(self) -> "AgentTeam":
         if self.made is None:

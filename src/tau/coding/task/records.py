@@ -51,7 +51,8 @@ class AgentRecord(Struct, kw_only=True, rename="camel"):
 def save_record(folder: Path, record: AgentRecord) -> None:
     """Raises OSError."""
     text = mask(msgspec.json.encode(record, enc_hook=str).decode())
-    write_atomic(folder / f"{record.id}{SUFFIX}", text.encode(), mode=0o600, sync=True)
+    is_final = record.result is not None and not record.delivered  # the rest a kill does not lose either
+    write_atomic(folder / f"{record.id}{SUFFIX}", text.encode(), mode=0o600, sync=is_final)
 
 
 def load_records(folder: Path) -> Iterator[AgentRecord]:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,7 +11,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from tau.agent.events import AgentEvent, MessageEnd, RetryStart, ToolEnd, ToolStart, TurnEnd
-from tau.agent.hooks import Hooks
+from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.loop import Outcome
 from tau.agent.queue import user_message
 from tau.ai.dialect import Request
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tau.agent.tool import Tool
     from tau.ai.model import Model
     from tau.coding.session.session import Session
+    from tau.coding.task.permissions import AgentPermissions
     from tau.coding.task.seat import AgentSeat
     from tau.coding.task.team import Team
     from tau.coding.task.workspace import AgentWorkspace
@@ -94,6 +95,7 @@ class Subagent:
         self._keeper: asyncio.Task[None] | None = None
         self._release = asyncio.Event()
         self._told_budget = False
+        self._permissions: AgentPermissions | None = None
 
     @property
     def id(self) -> str:
@@ -121,7 +123,11 @@ class Subagent:
     async def _keep(self, ready: "asyncio.Future[Session]") -> None:
         """Hold the session open until it is released."""
         try:
-            async with self.team.sessions(self.team.seating.seat_for(self)) as session:
+            async with AsyncExitStack() as stack:
+                async with self.team.opening:  # one at a time, so that the event loop stays free
+                    opened = self.team.sessions(self.team.seating.seat_for(self))
+                    session = await stack.enter_async_context(opened)
+                    await asyncio.sleep(0)
                 self.session = session
                 stop = session.subscribe(self._observe)
                 if not ready.cancelled():
@@ -131,6 +137,9 @@ class Subagent:
                 finally:
                     stop()
                     self.session = None
+                    if self._permissions is not None:
+                        self._permissions.detach()
+                        self._permissions = None
         except asyncio.CancelledError:
             if not ready.done():
                 ready.cancel()
@@ -140,6 +149,11 @@ class Subagent:
             if not ready.done():
                 ready.set_exception(problem)
                 ready.exception()  # nobody may be waiting
+
+    def hold(self, permissions: "AgentPermissions") -> "AgentPermissions":
+        """Those of the open session; they follow the caller's until it closes."""
+        self._permissions = permissions
+        return permissions
 
     async def release(self) -> None:
         """Close the session; its log stays."""
@@ -246,9 +260,20 @@ class Subagent:
         if prompt is None:
             outcome = await session.go_on(results=True)
             return self._judge_wake(outcome)
-        outcome = await session.prompt(prompt)
-        reminders = 0
-        while self.ending is None:
+        hooks, kind = self.team.session.hooks, self.record.definition.name
+        more = await hooks.subagent_start(self.id, kind)
+        outcome = await session.prompt(f"{prompt}\n\n{more}" if more else prompt)
+        reminders = stops = 0
+        while True:
+            if self.ending is not None:
+                answer = self._output("completed")
+                asked = await hooks.subagent_stop(self.id, kind, answer, again=stops > 0)
+                if not asked or stops == MAX_REMINDERS or self.ending.status != "completed":
+                    break
+                stops += 1
+                self.ending = None
+                outcome = await session.prompt(asked)
+                continue
             over = self.meter.must_stop
             failure = "" if over else self._failure(outcome)
             if failure:
@@ -396,11 +421,22 @@ class Subagent:
         )
 
 
-class ForcedYield(Hooks):
-    """Makes the next answer a yield, where the server supports that."""
+class AgentRules(Hooks):
+    """Makes the next answer a yield if it must be one, and keeps isolated agents in their copies."""
 
     def __init__(self, agent: Subagent) -> None:
         self._agent = agent
+
+    async def before_tool(self, question: ToolQuestion) -> str | None:
+        """An isolated agent leaves the original alone, also where its permissions would allow more."""
+        place = self._agent.workspace
+        if place is None:
+            return None
+        for path in (*question.effects.writes, *question.effects.reads):
+            if path.is_relative_to(place.original) and not path.is_relative_to(place.files):
+                inner = path.relative_to(place.original)
+                return f"You work in a copy of {place.original}; use {place.files / inner} instead."
+        return None
 
     async def before_request(self, request: Request) -> Request:
         if not self._agent.force_yield:

@@ -77,7 +77,7 @@ class Team:
         self.mail = Mailroom(self, session.settings.irc.timeout_ms)
         self.spawner, self.seating, self.life = Spawner(self, builtin), Seating(self), Lifecycle(self)
         self.delegation = Delegation(self)
-        self.merging, self.copying = asyncio.Lock(), asyncio.Lock()
+        self.merging, self.copying, self.opening = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self._jobs = jobs
         self._catalog: AgentCatalog | None = None
         self.delegate, self.subscribe = self.delegation.delegate, self.roster.subscribe

@@ -22,6 +22,7 @@ from tau.modes.rpc.client_methods import (
     ServerMethods,
     SessionMethods,
     StateMethods,
+    SubagentsMethods,
 )
 from tau.modes.rpc.connection import RpcConnection, RpcError
 from tau.modes.rpc.message_builder import MessageBuilder
@@ -40,7 +41,14 @@ UiAnswer = Callable[[Event], "Awaitable[Event | None] | Event | None"]
 
 
 class RpcClient(
-    ConversationMethods, SessionMethods, ModelMethods, StateMethods, LoginMethods, ServerMethods, HostMethods
+    ConversationMethods,
+    SessionMethods,
+    ModelMethods,
+    StateMethods,
+    SubagentsMethods,
+    LoginMethods,
+    ServerMethods,
+    HostMethods,
 ):
     """Use it as a context: `async with RpcClient() as agent: await agent.prompt_and_wait("hi")`.
 

@@ -15,6 +15,7 @@ command_completion = late("tau.modes.interactive.commands.command_completion")
 user_lines = late("tau.modes.interactive.commands.user_lines")
 
 MODULES = {
+    "commit": late("tau.modes.interactive.commands.commit"),
     "context": late("tau.modes.interactive.commands.context"),
     "conversation": late("tau.modes.interactive.commands.conversation"),
     "display": late("tau.modes.interactive.commands.display"),
@@ -31,6 +32,7 @@ MODULES = {
     "todo": late("tau.modes.interactive.commands.todo"),
     "omfg": late("tau.modes.interactive.commands.omfg"),
     "hooks": late("tau.modes.interactive.commands.hooks"),
+    "agents": late("tau.modes.interactive.commands.agents"),
     "extensions": late("tau.modes.interactive.commands.extensions"),
     "trust": late("tau.modes.interactive.commands.trust"),
     "undo_and_jobs": late("tau.modes.interactive.commands.undo_and_jobs"),

@@ -187,8 +187,11 @@ def _queue(facts: StatusFacts) -> SegmentText:
 
 
 def _jobs(facts: StatusFacts) -> SegmentText:
-    running = sum(1 for job in facts.session.jobs.list() if job.status == "running")
-    return SegmentText(f"{running} running" if running else "")
+    open_jobs = [job for job in facts.session.jobs.list() if job.running]
+    agents = sum(job.kind == "task" for job in open_jobs)
+    running = len(open_jobs) - agents
+    parts = [f"{agents} agent{'' if agents == 1 else 's'}"] if agents else []
+    return SegmentText(", ".join([*parts, *([f"{running} running"] if running else [])]))
 
 
 def _name(facts: StatusFacts) -> SegmentText:

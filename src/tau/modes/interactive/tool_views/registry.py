@@ -40,6 +40,7 @@ RENDERERS: dict[str, Renderer] = {
     "search": late("tau.modes.interactive.tool_views.search"),
     "search_tool_bm25": late("tau.modes.interactive.tool_views.search_tool_bm25"),
     "ssh": late("tau.modes.interactive.tool_views.ssh"),
+    "task": late("tau.modes.interactive.tool_views.task"),
     "todo": late("tau.modes.interactive.tool_views.todo"),
     "web_search": late("tau.modes.interactive.tool_views.web_search"),
     "write": late("tau.modes.interactive.tool_views.write"),
