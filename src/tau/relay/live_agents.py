@@ -39,7 +39,6 @@ class LiveAgent:
         self._output = process.output()
         self._pending = bytearray()
         self._events: list[dict[str, Any]] = []
-        self._steering = 0
         self._number = 0
         self.used_at = time.monotonic()
         self.busy = False
@@ -86,7 +85,7 @@ class LiveAgent:
     async def prompt(self, text: str, ask: Ask) -> AgentReply:
         """Send a message and wait for the end of its run. Raises AgentGone."""
         request = await self._send("prompt", message=text)
-        self._events, self._steering, self.busy = [], 0, True
+        self._events, self.busy = [], True
         is_settled = False
         try:
             async for event in self._read():
@@ -96,16 +95,13 @@ class LiveAgent:
                             return AgentReply(
                                 error=one_sentence([string(event, "error"), "The prompt failed."])
                             )
-                        if event.get("command") == "steer":
-                            self._steering -= 1
-                            is_settled = is_settled and string(event, "data", "disposition") != "started"
                     case "extension_ui_request":
                         await self._answer(event, ask)
                     case "agent_settled":
                         is_settled = True
                     case "message_end":
                         self._events.append(event)
-                if is_settled and self._steering <= 0:
+                if is_settled:
                     return read_events(self._events)
         finally:
             self.busy = False
@@ -116,14 +112,6 @@ class LiveAgent:
     def partial(self) -> str:
         """Texts of the current run so far."""
         return "\n".join(read_events(self._events).texts)
-
-    async def steer(self, text: str) -> bool:
-        """Send a message into the current run; False if there is none."""
-        if not self.busy:
-            return False
-        self._steering += 1
-        await self._send("steer", message=text)
-        return True
 
     async def close(self) -> None:
         self.ended = True
@@ -190,10 +178,6 @@ class LiveAgents:
         self._limit = limit
         self._inherit = inherit
         self._by_key: dict[str, _PooledAgent] = {}
-
-    def running(self, key: str) -> LiveAgent | None:
-        kept = self._by_key.get(key)
-        return None if kept is None or kept.agent.ended else kept.agent
 
     async def get(self, key: str, session_id: str) -> LiveAgent | None:
         """The live agent of this session, if there is one."""

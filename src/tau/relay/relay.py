@@ -112,9 +112,11 @@ class Relay:
                         spawn(sources, self._listen(channel))
                 await self._finish()
             finally:
-                for queue in self.queues.values():
-                    if queue.worker is not None:
-                        queue.worker.cancel()
+                tasks = [task for one in self.queues.values() for task in (one.worker, one.run) if task]
+                for task in tasks:
+                    task.cancel()
+                if tasks:  # before their agents are closed: a run may just be starting one
+                    await asyncio.wait(tasks)
                 for task in background:
                     task.cancel()
                 await self.live.close_all()

@@ -1,0 +1,84 @@
+"""Agents that stay alive, and their questions in the chat."""
+# ruff: noqa: E501
+
+import asyncio
+import sys
+from pathlib import Path
+
+from tests.relay.chat import Chat
+
+AGENT = """
+import json, sys
+def tell(**frame): print(json.dumps(frame), flush=True)
+tell(type="ready")
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "get_state":
+        tell(type="response", command="get_state", success=True, id=frame["id"], data={"sessionId": "live-1"})
+    if frame["type"] == "prompt":
+        tell(type="response", command="prompt", success=True, id=frame["id"], data={"disposition": "started"})
+        text = frame["message"]
+        if "ask" in text:
+            tell(type="extension_ui_request", id="ui", method="select", title="Allow rm?", options=["Yes", "No"])
+            text = json.dumps({**json.loads(sys.stdin.readline()), "type": ""})
+        if "die" in text:
+            sys.exit("Error: out of memory")
+        message = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+        tell(type="message_end", message=message)
+        tell(type="agent_settled", aborted=False)
+"""
+
+
+def live_chat(folder: Path, **more: object) -> Chat:
+    folder.mkdir()
+    (folder / "agent.py").write_text(AGENT)
+    reply = {
+        "agent": {"kind": "tau", "identityPrefix": ""},
+        "command": [sys.executable, str(folder / "agent.py")],
+    }
+    return Chat(folder, reply=reply, **more)
+
+
+def test_an_approval_is_answered_only_by_the_sender_of_the_run(tmp_path: Path) -> None:
+    chat = live_chat(tmp_path / "r")
+
+    async def main() -> None:
+        async with chat.running() as relay:
+            chat.send("please ask", "room", sender="ann")
+            assert await chat.channel.wait(1) == ["Allow rm? y/n #1"]
+            assert relay.is_busy()
+            chat.send("n", "room", sender="eve")
+            chat.send("y #1", "room", sender="ann")
+            texts = await chat.channel.wait(2)
+            assert '"value": "Yes"' in texts[1]
+
+    asyncio.run(main())
+
+
+def test_an_approval_without_an_answer_is_denied(tmp_path: Path) -> None:
+    chat = live_chat(tmp_path / "r", limits={"approvalSeconds": 1})
+
+    async def main() -> None:
+        async with chat.running():
+            chat.send("please ask")
+            texts = await chat.channel.wait(3)
+            assert texts[1] == "#1 was denied: nobody answered."
+            assert '"cancelled": true' in texts[2]
+
+    asyncio.run(main())
+
+
+def test_an_agent_that_dies_is_reported_and_started_again(tmp_path: Path) -> None:
+    chat = live_chat(tmp_path / "r")
+
+    async def main() -> None:
+        async with chat.running():
+            chat.send("hello")
+            await chat.channel.wait(1)
+            chat.send("die")
+            texts = await chat.channel.wait(2)
+            assert texts == ["hello", "⚠️ Error: out of memory."]
+            chat.send("back")
+            assert (await chat.channel.wait(3))[2] == "back"
+
+    asyncio.run(main())
