@@ -168,6 +168,7 @@ FLAGS = (
         metavar="FILE",
         completes=FILE,
     ),
+    Flag("no-lsp", "use no language servers", group=PROMPT),
     Flag("no-mcp", "start no MCP servers but those of --mcp-config", group=PROMPT),
     Flag(
         "approval-mode",
@@ -275,6 +276,13 @@ _COMMANDS = (
         "add, test and call MCP servers, and be one",
         "list get add add-json remove enable disable test tools call resources prompts reconnect logs pins",
         "--json --scope --env --header --type --cwd --timeout",
+    ),
+    Subcommand(
+        "lsp [status|restart|check FILE...]",
+        "show language servers, and check files with them",
+        "status restart check",
+        "--json",
+        values={"check": FILE},
     ),
     Subcommand(
         "models [list|search|show|refresh]",

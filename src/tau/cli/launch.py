@@ -197,6 +197,7 @@ def session_options(
         config_files=config_files(parsed),
         add_dirs=tuple(resolve_working_folder(name) for name in parsed.all("add-dir")),
         trust=parsed.has("trust"),
+        lsp=not parsed.has("no-lsp"),
         mcp=not parsed.has("no-mcp"),
         mcp_files=tuple(typed_path(name).absolute() for name in parsed.all("mcp-config")),
         settings=flag_settings(parsed),

@@ -39,6 +39,7 @@ plan_usage_command = late("tau.cli.plan_usage_command")
 sessions_command = late("tau.cli.sessions_command")
 sandbox_command = late("tau.cli.sandbox_command")
 shell_command = late("tau.cli.shell_command")
+lsp_command = late("tau.cli.lsp_command")
 mcp_command = late("tau.cli.mcp_command")
 models_command = late("tau.cli.models_command")
 ssh_command = late("tau.cli.ssh_command")
@@ -146,6 +147,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "extensions": extensions_command,
         "hooks": hooks_command,
         "rules": rules_command,
+        "lsp": lsp_command,
         "mcp": mcp_command,
         "models": models_command,
         "sandbox": sandbox_command,

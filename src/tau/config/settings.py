@@ -423,6 +423,19 @@ class McpSettings(Struct, frozen=True, rename="camel"):
     ] = 20_000
 
 
+class LspSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Use language servers that are installed")] = True
+    lazy: Annotated[bool, Meta(description="Start them when they are needed, not with the session")] = True
+    format_on_write: Annotated[bool, Meta(description="Format files that write creates or replaces")] = False
+    diagnostics_on_write: Annotated[
+        bool, Meta(description="Show the agent the errors of files that it writes")
+    ] = True
+    diagnostics_on_edit: Annotated[bool, Meta(description="And of files that it edits")] = False
+    diagnostics_deduplicate: Annotated[
+        bool, Meta(description="Show an error once until it changes, not after every edit")
+    ] = True
+
+
 class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     """All settings with their defaults. Files spell keys in camelCase, with nested or dotted groups."""
 
@@ -484,6 +497,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     plan: PlanSettings = PlanSettings()
     ssh: SshSettings = SshSettings()
     mcp: McpSettings = McpSettings()
+    lsp: LspSettings = LspSettings()
     read: ReadSettings = ReadSettings()
     edit: EditSettings = EditSettings()
     search: SearchSettings = SearchSettings()

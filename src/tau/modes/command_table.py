@@ -104,6 +104,10 @@ _TABLE = {
                 ANY_TIME,
             ),
         ),
+        (
+            *("lsp", "[restart|check FILE]"),
+            *("Show language servers, or check files", "lsp.lsp", ANY_TIME),
+        ),
         ("mcp", "[VERB ...]", "Show, add, test and call MCP servers", "mcp.mcp", ANY_TIME),
         (
             *("hooks", "[enable ID|disable ID]"),

@@ -52,6 +52,7 @@ from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, track_last_session
 
 if TYPE_CHECKING:
+    from tau.backends.lsp.pool import LanguageServers
     from tau.coding.approval.rules import RuleAction
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
@@ -72,6 +73,8 @@ skill_urls = late("tau.coding.skills.urls")
 supplying = late("tau.coding.supplies")
 trust = late("tau.config.trust")
 more_tools = late("tau.sdk.more_tools")
+language_servers = late("tau.sdk.language_servers")
+edit_diagnostics = late("tau.coding.lsp.edit_diagnostics")
 
 SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
 
@@ -87,13 +90,14 @@ async def compose(
     conversation = await _open_conversation(options, paths, settings, services)
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services)
+    trusted, is_distrusted, problems = await _trust(options, paths)
     environment = await _open_environment(options, conversation, runner, models, settings, services)
     folders = WorkspaceFolders(options.cwd, options.add_dirs)
     shared = (runner, paths, settings, environ, services)
     resources = await open_resources(options.cwd, *shared, outside, sandbox)
+    resources, servers = await _add_language_servers(resources, options, *shared[1:], runner, trusted=trusted)
     ask = partial(complete, stream := _stream(options, settings, models))
     tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
-    trusted, is_distrusted, problems = await _trust(options, paths)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
     roots = find_roots(options.cwd, paths)
@@ -119,7 +123,12 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=_chain(asked, hooks, fence, nested_context, more.selection, rules),
+            hooks=_chain(
+                asked,
+                hooks,
+                None if servers is None else _edit_diagnostics(servers, settings, environment, options),
+                *(fence, nested_context, more.selection, rules),
+            ),
             more=more,
             command_hooks=asked,
             rules=rules,
@@ -163,6 +172,32 @@ def _tools(
         urls=environment.world.urls,
     )
     return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
+
+
+async def _add_language_servers(
+    resources: SessionResources,
+    options: SessionOptions,
+    paths: Paths,
+    settings: Settings,
+    environ: Mapping[str, str],
+    services: AsyncExitStack,
+    runner: Runner,
+    *,
+    trusted: bool,
+) -> "tuple[SessionResources, LanguageServers | None]":
+    """Those of another machine, where tools run elsewhere, are not used."""
+    if not options.lsp or not settings.lsp.enabled or options.wrap_runner or options.disk:
+        return resources, None
+    servers = await language_servers.open_language_servers(
+        options.cwd, settings.lsp, paths, environ, runner, services, trusted=trusted
+    )
+    return replace(resources, language_servers=servers), servers
+
+
+def _edit_diagnostics(
+    servers: "LanguageServers", settings: Settings, environment: ToolEnvironment, options: SessionOptions
+) -> Hooks:
+    return edit_diagnostics.EditDiagnostics(servers, settings.lsp, environment.queue, options.cwd)
 
 
 async def _open_more(

@@ -48,6 +48,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     config_files: tuple[Path, ...] = ()
     add_dirs: tuple[Path, ...] = ()  # workspace folders besides cwd
     trust: bool = False  # run what the repository supplies, this time only
+    lsp: bool = True  # use language servers
     mcp: bool = True  # start the MCP servers that files define
     mcp_files: tuple[Path, ...] = ()  # more files that define some
     mcp_servers: dict[str, dict[str, Any]] = {}  # and servers by name, as in such a file

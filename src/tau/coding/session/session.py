@@ -124,6 +124,7 @@ class Session:
         self.models, self.jobs = parts.world.models, parts.world.jobs
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
         self.settings, self.trusted = parts.settings, parts.trusted
+        self.language_servers = parts.resources.language_servers
         self.plan, self.permissions, self.sandbox = parts.plan, parts.permissions, parts.resources.sandbox
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.supplies, self.command_hooks = parts.supplies, parts.command_hooks

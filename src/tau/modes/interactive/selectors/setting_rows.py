@@ -29,7 +29,7 @@ TABS: Mapping[str, tuple[str, ...]] = {
         *("checkpoint", "images", "inspectImage", "ttsr", "hooks"),
     ),
     "Tools": ("tools", "sandbox", "bash", "shellPath", "async", "eval", "python", "rpc", "task", "ssh"),
-    "Files": ("read", "edit", "search"),
+    "Files": ("read", "edit", "search", "lsp"),
 }
 OTHER = "More"
 SCREEN_GROUPS = ("theme", "statusLine", "display", "interaction")
