@@ -19,6 +19,7 @@ from tau.cli.sessions_command import ACTIONS as SESSIONS_ACTIONS
 from tau.cli.ssh_command import ACTIONS as SSH_ACTIONS
 from tau.cli.trust_command import ACTIONS as TRUST_ACTIONS
 from tau.config.settings import ApprovalMode
+from tau.modes.lsp_verbs import VERBS as LSP_VERBS
 from tau.modes.mcp_verbs import VERBS as MCP_VERBS
 
 
@@ -196,6 +197,7 @@ def test_choices_match_their_implementations() -> None:
         "sessions": SESSIONS_ACTIONS,
         "models": MODELS_ACTIONS,
         "auth": AUTH_ACTIONS,
+        "lsp": LSP_VERBS,
         "mcp": tuple(MCP_VERBS),
         "ssh": tuple(SSH_ACTIONS),
         "extensions": EXTENSIONS_ACTIONS,

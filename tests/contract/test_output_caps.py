@@ -340,6 +340,11 @@ def unknown_host(folder: Path) -> Asked:
 
 
 @request
+def place_without_a_server(folder: Path) -> Asked:
+    return "lsp", {"action": "hover", "file": "f" * 100_000}
+
+
+@request
 def goal_of_a_checkpoint(folder: Path) -> Asked:
     return "checkpoint", {"goal": "g" * 100_000}
 

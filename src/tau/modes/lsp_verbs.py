@@ -17,6 +17,7 @@ from tau.coding.output import DiagnosticRow
 
 COLD_WAIT_S = 30.0
 MAX_FILES = 1_000
+VERBS = ("status", "restart", "check")
 USAGE = "tau lsp status | restart [NAME] | check FILE... [--json]"
 
 

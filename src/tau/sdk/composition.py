@@ -1,6 +1,7 @@
 """Builds a session from files, models, tools and a log."""
 
 import asyncio
+import os
 import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +45,7 @@ from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
 from tau.config.discovery.providers import Kind, Root, find_roots, has_any
 from tau.config.layers import LoadedSettings, load_settings
-from tau.config.paths import Paths, project_dir, project_folders
+from tau.config.paths import PROJECT_FOLDER, Paths, project_dir, project_folders
 from tau.config.settings import Settings
 from tau.sdk.environment import LateFence, LateNestedContext, ToolEnvironment, make_environment
 from tau.sdk.models import SessionModels, open_models
@@ -52,7 +53,6 @@ from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, track_last_session
 
 if TYPE_CHECKING:
-    from tau.backends.lsp.pool import LanguageServers
     from tau.coding.approval.rules import RuleAction
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
@@ -95,17 +95,15 @@ async def compose(
     folders = WorkspaceFolders(options.cwd, options.add_dirs)
     shared = (runner, paths, settings, environ, services)
     resources = await open_resources(options.cwd, *shared, outside, sandbox)
-    resources, servers = await _add_language_servers(resources, options, *shared[1:], runner, trusted=trusted)
+    resources, diagnostics = await _add_language_servers(resources, options, shared, environment, trusted)
     ask = partial(complete, stream := _stream(options, settings, models))
     tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
     roots = find_roots(options.cwd, paths)
     supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
-    asked = None
-    if has_any(roots, HOOK_KINDS):
-        known = (options, paths, settings, environ, environment, outside, permissions, supplies)
-        asked = _command_hooks(*known, trusted=trusted, services=services)
+    known = (options, paths, settings, environ, environment, outside, permissions, supplies)
+    asked = _command_hooks(*known, roots, trusted=trusted, services=services)
     hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked)
     fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
     around = (paths, environ, environment.events.emit, conversation, services, (outside, sandbox))
@@ -123,12 +121,7 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=_chain(
-                asked,
-                hooks,
-                None if servers is None else _edit_diagnostics(servers, settings, environment, options),
-                *(fence, nested_context, more.selection, rules),
-            ),
+            hooks=_chain(asked, hooks, diagnostics, fence, nested_context, more.selection, rules),
             more=more,
             command_hooks=asked,
             rules=rules,
@@ -177,27 +170,32 @@ def _tools(
 async def _add_language_servers(
     resources: SessionResources,
     options: SessionOptions,
-    paths: Paths,
-    settings: Settings,
-    environ: Mapping[str, str],
-    services: AsyncExitStack,
-    runner: Runner,
-    *,
+    shared: tuple[Runner, Paths, Settings, Mapping[str, str], AsyncExitStack],
+    environment: ToolEnvironment,
     trusted: bool,
-) -> "tuple[SessionResources, LanguageServers | None]":
-    """Those of another machine, where tools run elsewhere, are not used."""
+) -> tuple[SessionResources, Hooks | None]:
+    """And what shows their diagnostics. Where tools work on another machine, there are none."""
+    runner, paths, settings, environ, services = shared
     if not options.lsp or not settings.lsp.enabled or options.wrap_runner or options.disk:
+        return resources, None
+    if not await asyncio.to_thread(_has_files, options.cwd):
         return resources, None
     servers = await language_servers.open_language_servers(
         options.cwd, settings.lsp, paths, environ, runner, services, trusted=trusted
     )
-    return replace(resources, language_servers=servers), servers
+    if servers is None:
+        return resources, None
+    hook = edit_diagnostics.EditDiagnostics(servers, settings.lsp, environment.queue, options.cwd)
+    return replace(resources, language_servers=servers), hook
 
 
-def _edit_diagnostics(
-    servers: "LanguageServers", settings: Settings, environment: ToolEnvironment, options: SessionOptions
-) -> Hooks:
-    return edit_diagnostics.EditDiagnostics(servers, settings.lsp, environment.queue, options.cwd)
+def _has_files(cwd: Path) -> bool:
+    """Whether there is anything that could mark a project; an empty folder has no servers."""
+    try:
+        with os.scandir(cwd) as entries:
+            return any(entry.name != PROJECT_FOLDER for entry in entries)
+    except OSError:
+        return False
 
 
 async def _open_more(
@@ -414,10 +412,13 @@ def _command_hooks(
     outside: Runner,
     permissions: SessionPermissions,
     supplies: "Callable[[], Supplies]",
+    roots: Sequence[Root],
     *,
     trusted: bool,
     services: AsyncExitStack,
-) -> "LateHooks":
+) -> "LateHooks | None":
+    if not has_any(roots, HOOK_KINDS):
+        return None
     parts = late_hooks.HookParts(
         cwd=options.cwd,
         paths=paths,

@@ -1,7 +1,6 @@
 """Gives a session its language servers, if the folder has files that an installed one knows."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -33,9 +32,7 @@ async def open_language_servers(
     *,
     trusted: bool,
 ) -> "LanguageServers | None":
-    """None, and next to no import, if none could be used here."""
-    if not settings.enabled or not _has_files(cwd):
-        return None
+    """None if none can be used here."""
     found = await asyncio.to_thread(configs.find_servers, cwd, paths, environ, trusted=trusted)
     for problem in found.problems:
         log.warning(problem)
@@ -46,15 +43,6 @@ async def open_language_servers(
     if not settings.lazy:
         servers.warm_up()
     return servers
-
-
-def _has_files(cwd: Path) -> bool:
-    """Whether there is a file that could mark a project; an empty folder has no servers."""
-    try:
-        with os.scandir(cwd) as entries:
-            return any(entry.name != ".tau" for entry in entries)
-    except OSError:
-        return False
 
 
 @asynccontextmanager

@@ -79,7 +79,7 @@ def test_no_answer_in_time_is_said_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("script", [{}, {"unversioned": True}])
-def test_diagnostics_are_of_the_file_as_it_is(tmp_path: Path, script: dict[str, Any]) -> None:
+def test_diagnostics_are_about_the_file_on_disk(tmp_path: Path, script: dict[str, Any]) -> None:
     path = tmp_path / "a.txt"
 
     async def main() -> None:

@@ -233,8 +233,8 @@ def test_a_python_project_with_real_servers(tmp_path: Path, monkeypatch: pytest.
         lsp("rename", file="a.py", symbol="greet", new_name="salute"),
         Use("bash", command="sed -i 's/salute(.x.)/salute(3)/' a.py"),
         lsp("diagnostics", file="a.py"),
-        lsp("rename_file", file="a.py", new_name="lib/c.py"),
-        Use("write", path="d.py", content="from lib.c import salute\n\nsalute(1)\n"),
+        lsp("rename_file", file="a.py", new_name="c.py"),
+        Use("write", path="d.py", content="from c import salute\n\nsalute(1)\n"),
     )
     assert found[0].startswith("Found 1 definition:\na.py:1:5")
     assert found[1].startswith("Found 4 references:")
@@ -244,7 +244,7 @@ def test_a_python_project_with_real_servers(tmp_path: Path, monkeypatch: pytest.
     assert found[5] == "Applied rename:\na.py: 2 edits\nb.py: 2 edits"
     assert (
         tmp_path / "b.py"
-    ).read_bytes() == "from lib.c import salute\r\n\r\nprint('😀', salute('1'))\r\n".encode()
+    ).read_bytes() == "from c import salute\r\n\r\nprint('😀', salute('1'))\r\n".encode()
     assert "6:19 error" in found[7]
-    assert found[8].startswith("Renamed 1 file → lib/c.py")
+    assert found[8].startswith("Renamed 1 file → c.py")
     assert "3:8 new error" in found[9] or "3:8 error" in found[9]

@@ -51,14 +51,14 @@ class LspError(TauError):
     """A server could not answer."""
 
 
-class Position(Struct, frozen=True, order=True):
+class TextPosition(Struct, frozen=True, order=True):
     line: int
     character: int
 
 
 class Range(Struct, frozen=True):
-    start: Position
-    end: Position
+    start: TextPosition
+    end: TextPosition
 
 
 class Location(Struct, frozen=True):
@@ -144,7 +144,7 @@ class TextIndex:
         end = self.starts[number + 1] if number + 1 < len(self.starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
 
-    def offset(self, position: Position) -> int:
+    def offset(self, position: TextPosition) -> int:
         """Where a position is; beyond a line's end is its end, beyond the text is the text's end."""
         if position.line >= len(self.starts):
             return len(self.text)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import DecodeError, json
 
@@ -14,7 +14,6 @@ from tau.backends.lsp.protocol import (
     Location,
     LspError,
     Range,
-    character_of,
     convert,
     hover_text,
     locations,
@@ -31,7 +30,6 @@ from tau.coding.lsp.answers import (
     PlaceTexts,
     count_levels,
     document_symbols,
-    find_column,
     kind_name,
     location_text,
     report_notes,
@@ -39,12 +37,7 @@ from tau.coding.lsp.answers import (
     rows_of,
 )
 from tau.coding.lsp.project_checks import project_checks, run_check
-from tau.coding.output import DiagnosticRow
-from tau.coding.pending_changes import PendingChanges
-from tau.coding.ports import CodingContext
-
-if TYPE_CHECKING:
-    from tau.coding.tools.lsp import LspParams
+from tau.coding.lsp.question import LspQuestion
 
 globbing = late("glob")
 
@@ -61,74 +54,6 @@ METHODS = {
     "implementation": ("textDocument/implementation", "implementationProvider", "implementation"),
     "references": ("textDocument/references", "referencesProvider", "reference"),
 }
-
-
-class LspQuestion:
-    """One call of the tool; `server_name` and `rows` go into its details."""
-
-    def __init__(
-        self,
-        params: "LspParams",
-        ctx: CodingContext,
-        servers: LanguageServers,
-        previews: PendingChanges,
-        timeout_s: float,
-    ) -> None:
-        self.params, self.ctx, self.servers = params, ctx, servers
-        self.previews, self.timeout_s = previews, timeout_s
-        self.server_name = ""
-        self.rows: list[DiagnosticRow] = []
-
-    @property
-    def is_workspace(self) -> bool:
-        return self.params.file in (None, "", "*")
-
-    def path(self) -> Path:
-        if self.is_workspace:
-            raise ToolError(f"{self.params.action} needs `file`.")
-        return self.ctx.approved.read(resolve(self.params.file or "", self.ctx.cwd))
-
-    async def server(self, path: Path) -> LanguageServer:
-        """The primary server of a file, ready for questions."""
-        server = await self.servers.server(self.servers.primary(path))
-        self.server_name = server.name
-        return server
-
-    async def specs(self) -> list[ServerSpec]:
-        """The servers of the file, or all."""
-        if self.is_workspace:
-            return list(self.servers.found.usable)
-        path = self.path()
-        return self.servers.for_file(path) or [self.servers.primary(path)]
-
-    async def position(self, server: LanguageServer, path: Path) -> dict[str, Any]:
-        """The document and position in question, after the server has the file. Raises ToolError."""
-        document = await server.sync(path, look=self.params.action not in ("hover", "definition"))
-        number = max(self.params.line or 1, 1)
-        lines = document.text.splitlines()
-        if number > max(len(lines), 1):
-            raise ToolError(
-                f"{shown(path, self.ctx.cwd)} has {len(lines)} lines, so there is no line {number}."
-            )
-        line = lines[number - 1] if lines else ""
-        column = find_column(line, number, self.params.symbol)
-        await server.load_project(self.timeout_s)
-        position = {"line": number - 1, "character": character_of(line, column, server.encoding)}
-        return {"textDocument": {"uri": to_uri(path)}, "position": position}
-
-    def texts(self, server: LanguageServer) -> PlaceTexts:
-        def may_read(path: Path) -> bool:
-            try:
-                self.ctx.approved.read(path)
-            except ToolError:
-                return False
-            return True
-
-        return PlaceTexts(self.ctx.cwd, may_read, server.encoding)
-
-    def demand(self, server: LanguageServer, capability: str, method: str) -> None:
-        if not server.provides(capability, method):
-            raise ToolError(f"{server.name} does not support {self.params.action}.")
 
 
 async def find_places(asked: LspQuestion) -> str:
@@ -272,7 +197,7 @@ async def calls(asked: LspQuestion) -> str:
 
 async def diagnostics(asked: LspQuestion) -> str:
     if not asked.params.file:
-        raise ToolError('diagnostics needs `file`: a path, a glob, or "*" for the workspace.')
+        raise ToolError('Name a `file` for diagnostics: a path, a glob, or "*" for the workspace.')
     if asked.params.file == "*":
         checks = project_checks(asked.ctx.cwd)
         if not checks:
@@ -387,7 +312,7 @@ async def capabilities(asked: LspQuestion) -> str:
 async def request(asked: LspQuestion) -> str:
     params, method = asked.params, asked.params.query
     if not method:
-        raise ToolError("request needs `query`: the method, such as textDocument/hover.")
+        raise ToolError("A request needs `query`: the method, such as textDocument/hover.")
     body: Any = {}
     if params.payload is not None:
         try:
@@ -397,7 +322,7 @@ async def request(asked: LspQuestion) -> str:
     if asked.is_workspace:
         spec = next((each for each in asked.servers.found.usable if not each.is_linter), None)
         if spec is None:
-            raise ToolError("No language servers configured for this project")
+            raise ToolError("No language servers are configured for this project.")
         server = await asked.servers.server(spec)
         asked.server_name = server.name
     else:

@@ -17,10 +17,8 @@ from tau.backends.lsp.protocol import Diagnostic
 from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
-from tau.coding.edits.report import EditDetails
 from tau.coding.lsp.answers import count_levels, row_lines, rows_of
 from tau.coding.output import DiagnosticRow
-from tau.coding.tools.write import WriteDetails
 from tau.config.settings import LspSettings
 
 CUSTOM_TYPE = "lsp-diagnostics"
@@ -83,7 +81,7 @@ class EditDiagnostics(Hooks):
             log.warning("The diagnostics after an edit failed.", error)
             return output
         details = output.details
-        if rows and isinstance(details, WriteDetails | EditDetails):
+        if rows and "diagnostics" in getattr(details, "__struct_fields__", ()):
             details = replace(details, diagnostics=rows)
         return ToolOutput([*output.content, TextContent(text)], details) if text else output
 

@@ -14,8 +14,8 @@ from tau.base.json_rpc import METHOD_NOT_FOUND, JsonRpcError
 from tau.base.text import clean_line, shortened
 from tau.coding.edits.change import FileChange, summary
 from tau.coding.files.paths import real, resolve, shown
-from tau.coding.lsp.actions import LspQuestion
 from tau.coding.lsp.answers import find_column
+from tau.coding.lsp.question import LspQuestion
 from tau.coding.lsp.workspace_edits import EditPlan, apply_plan
 
 MAX_RENAME_PAIRS = 1_000
@@ -27,7 +27,7 @@ MAX_ACTIONS = 100
 async def rename(asked: LspQuestion) -> str:
     params = asked.params
     if not params.new_name:
-        raise ToolError("rename needs `new_name`.")
+        raise ToolError("A rename needs `new_name`.")
     path = asked.path()
     server = await asked.server(path)
     asked.demand(server, "renameProvider", "textDocument/rename")
@@ -130,7 +130,7 @@ async def rename_file(asked: LspQuestion) -> str:
 async def _pairs(asked: LspQuestion) -> tuple[Path, Path, list[tuple[Path, Path]]]:
     new_name, cwd = asked.params.new_name, asked.ctx.cwd
     if not new_name:
-        raise ToolError("rename_file needs `new_name`: the new path.")
+        raise ToolError("Renaming a file needs `new_name`: the new path.")
     source, target = asked.path(), resolve(new_name, cwd, existing=False)
     target = real(target.parent) / target.name
     if source == target:

@@ -118,13 +118,12 @@ class Session:
     """
 
     def __init__(self, parts: SessionParts) -> None:
-        self._parts = parts
-        self._closed = False
+        self._parts, self._closed = parts, False
+        self.language_servers = parts.resources.language_servers
         self.cwd, self.log, self.servers = parts.world.cwd, parts.log, parts.more.servers
         self.models, self.jobs = parts.world.models, parts.world.jobs
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
         self.settings, self.trusted = parts.settings, parts.trusted
-        self.language_servers = parts.resources.language_servers
         self.plan, self.permissions, self.sandbox = parts.plan, parts.permissions, parts.resources.sandbox
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.supplies, self.command_hooks = parts.supplies, parts.command_hooks

@@ -3,67 +3,27 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Literal, get_args
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET
 
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
-from tau.backends.lsp.pool import LanguageServers, ServerRow
+from tau.backends.lsp.pool import LanguageServers
 from tau.backends.lsp.protocol import LspError
 from tau.base.errors import ToolError
 from tau.base.json_rpc import JsonRpcError
 from tau.base.text import clean_line, shortened
 from tau.coding.files.paths import resolve
 from tau.coding.lsp import actions, refactorings
-from tau.coding.lsp.actions import LspQuestion
 from tau.coding.lsp.project_checks import project_checks
-from tau.coding.output import DiagnosticRow, OutputLimits, notice, truncate, with_notice
+from tau.coding.lsp.question import LspAction, LspDetails, LspParams, LspQuestion
+from tau.coding.output import OutputLimits, notice, truncate, with_notice
 from tau.coding.pending_changes import PendingChanges
 from tau.coding.ports import CodingContext
 
-LspAction = Literal[
-    "diagnostics",
-    "definition",
-    "references",
-    "hover",
-    "symbols",
-    "rename",
-    "rename_file",
-    "code_actions",
-    "type_definition",
-    "implementation",
-    "incoming_calls",
-    "outgoing_calls",
-    "status",
-    "reload",
-    "capabilities",
-    "request",
-]
-ACTIONS: tuple[LspAction, ...] = get_args(LspAction)
 TIMEOUT_S = (5.0, 60.0)
 DEFAULT_TIMEOUT_S = 20.0
-
-
-class LspParams(Struct, frozen=True):
-    action: LspAction
-    file: Annotated[str | None, Meta(title="File; for diagnostics also a glob; `*` for the workspace")] = None
-    line: Annotated[int | None, Meta(title="Line, from 1")] = None
-    symbol: Annotated[str | None, Meta(title="Name on the line, `name#N` for its Nth occurrence")] = None
-    query: Annotated[str | None, Meta(title="Symbol query, code action, or method of a request")] = None
-    new_name: Annotated[str | None, Meta(title="New name or path")] = None
-    apply: Annotated[bool | None, Meta(title="Apply, or only preview")] = None
-    timeout: Annotated[float | None, Meta(title="Seconds, 5 to 60; default 20")] = None
-    payload: Annotated[str | None, Meta(title="Params of a request, as JSON")] = None
-
-
-class LspDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    action: LspAction
-    success: bool = True
-    server_name: str | UnsetType = UNSET
-    diagnostics: list[DiagnosticRow] | UnsetType = UNSET
-    servers: list[ServerRow] | UnsetType = UNSET
 
 
 class Lsp(Tool[LspParams]):
@@ -108,7 +68,7 @@ class Lsp(Tool[LspParams]):
             raise ToolError(f"LSP error: {error}") from None
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             problem = shortened(clean_line(repr(error)), 200)
-            raise ToolError(f"LSP error: the server sent an answer of an unknown form ({problem})") from error
+            raise ToolError(f"LSP error: the server sent an answer of an unknown form: {problem}.") from error
         cut = truncate(text, OutputLimits())
         if cut.truncation:
             text = with_notice(cut.text, notice(cut.truncation, more="ask for less"))

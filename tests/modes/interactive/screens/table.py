@@ -20,6 +20,7 @@ ONE_LINE = frozenset(
     (
         "retry",
         "add-dir",
+        "lsp",
         "mcp",
         "init",
         "review",
