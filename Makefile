@@ -17,7 +17,7 @@ CHECKSUM := $(shell cksum pyproject.toml | cut -d ' ' -f 1)
 RUN_STAMP := $(VENV)/.installed-run-$(CHECKSUM)
 TEST_STAMP := $(VENV)/.installed-test-$(CHECKSUM)
 
-.PHONY: help run test test-servers soak bench docs screenshots snapshots format clean packages weights
+.PHONY: help run test test-servers soak conformance bench docs screenshots snapshots format clean packages weights
 
 help:
 	@echo "make run             set up and start a conversation (without a key: with the demo model)"
@@ -25,6 +25,7 @@ help:
 	@echo "make test            set up and run formatting, lint, types, import contracts and all tests"
 	@echo "make test-servers    install the language servers that some tests run (they skip without)"
 	@echo "make soak            the long versions: fuzzing, stress, fault sweeps"
+	@echo "make conformance     the official conformance suite of MCP"
 	@echo "make bench           the benchmarks; ARGS=--quick for a short look"
 	@echo "make docs            rewrite the generated tables in docs/"
 	@echo "make screenshots     rewrite the captures, pictures and the recording in docs/images"
@@ -49,6 +50,11 @@ soak: $(TEST_STAMP) packages weights
 
 test-servers: $(TEST_STAMP)
 	@$(BIN)/python -m tests.support.language_servers
+
+# The official conformance suite of MCP, with a Node.js that npm provides.
+conformance: $(TEST_STAMP)
+	@$(BIN)/python -m tests.support.npm_packages --all
+	@$(BIN)/python -m pytest -n 2 --soak tests/ext/mcp/test_conformance.py $(ARGS)
 
 bench: $(RUN_STAMP)
 	@$(BIN)/python bench/run.py $(ARGS)

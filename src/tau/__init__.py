@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.agent.events import CompactionResult as CompactionResult
     from tau.agent.events import CompactionStart as CompactionStart
     from tau.agent.events import EntryAppended as EntryAppended
+    from tau.agent.events import ExtensionFault as ExtensionFault
     from tau.agent.events import FallbackApplied as FallbackApplied
     from tau.agent.events import FallbackSucceeded as FallbackSucceeded
     from tau.agent.events import JobChanged as JobChanged
@@ -32,6 +33,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.agent.events import RetryEnd as RetryEnd
     from tau.agent.events import RetryStart as RetryStart
     from tau.agent.events import RulesTriggered as RulesTriggered
+    from tau.agent.events import RunError as RunError
+    from tau.agent.events import ServersChanged as ServersChanged
+    from tau.agent.events import ServerState as ServerState
     from tau.agent.events import SessionInfoChanged as SessionInfoChanged
     from tau.agent.events import ThinkingLevelChanged as ThinkingLevelChanged
     from tau.agent.events import TodoAutoClear as TodoAutoClear
@@ -144,9 +148,10 @@ _HOMES = {
     late("tau.coding.session.storage.line_storage"): "SessionLocked",
     late("tau.agent.events"): (
         "AgentEnd AgentEvent AgentSettled AgentStart BashEnd Compacted CompactionEnd CompactionResult "
-        "CompactionStart EntryAppended FallbackApplied FallbackSucceeded JobChanged MessageEnd "
-        "MessageStart MessageUpdate ModelChanged Notice PermissionsChanged QueueChanged RetryEnd "
-        "RetryStart RulesTriggered SessionInfoChanged ThinkingLevelChanged TodoAutoClear TodoReminder "
+        "CompactionStart EntryAppended ExtensionFault FallbackApplied FallbackSucceeded JobChanged "
+        "MessageEnd MessageStart MessageUpdate ModelChanged Notice PermissionsChanged QueueChanged RetryEnd "
+        "RetryStart RulesTriggered RunError ServersChanged ServerState SessionInfoChanged "
+        "ThinkingLevelChanged TodoAutoClear TodoReminder "
         "ToolEnd ToolResult ToolStart ToolUpdate TriggeredRule TurnEnd TurnStart"
     ),
     late("tau.ai.stream_events"): (

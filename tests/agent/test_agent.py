@@ -17,7 +17,8 @@ from tau.agent.loop_owner import EventListener
 from tau.agent.output import ToolOutput
 from tau.agent.queue import Queue
 from tau.agent.tool import Tool
-from tau.ai.faux import FAUX_MODEL, Act, Fail, Faux, Say, Use, Wait
+from tau.ai.dialect import Delta, ThinkingPiece
+from tau.ai.faux import FAUX_MODEL, Act, Fail, Faux, Say, Think, Use, Wait
 from tau.ai.stream_events import TextDelta
 from tau.ai.wire import AssistantMessage, ImageContent, TextContent, ToolResultMessage, UserMessage
 from tau.base.errors import ProviderError, TauError
@@ -272,3 +273,18 @@ def test_slow_reader_is_notified_and_misses_only_deltas(monkeypatch: pytest.Monk
         assert ended[-1].content == [TextContent("x" * 100)]
 
     asyncio.run(main())
+
+
+def test_watch_of_an_answer_sees_only_the_kinds_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Delta] = []
+
+    class ThinkingWatch:
+        kinds = frozenset({ThinkingPiece})
+
+        async def check(self, delta: Delta) -> None:
+            seen.append(delta)
+
+    made, _, _ = agent([[Think("hm", "sig"), Say("ok")]])
+    monkeypatch.setattr(type(made._owner), "watch_answer", lambda owner: ThinkingWatch())
+    asyncio.run(made.prompt("go"))
+    assert seen and {type(delta) for delta in seen} == {ThinkingPiece}

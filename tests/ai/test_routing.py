@@ -7,7 +7,7 @@ import pytest
 
 from tau.ai.apis.anthropic_body import build_body as anthropic_body
 from tau.ai.apis.openai_body import build_body
-from tau.ai.apis.openai_completions import _Answer
+from tau.ai.apis.openai_completions import _Answer, _decode
 from tau.ai.assembler import Assembler
 from tau.ai.catalog import load_catalog, pick_model
 from tau.ai.model import Compat, UpstreamRouting
@@ -53,7 +53,7 @@ def test_answer_records_who_gave_it_and_what_the_router_charged() -> None:
     async def main() -> None:
         answer, assembler = _Answer(router, None), Assembler(router, 1)
         data = msgspec.json.encode(chunk)
-        for delta in answer.read(answer.decode(data), data):
+        for delta in answer.read(_decode(data), data):
             assembler.feed(delta)
         message = assembler.message("stop")
         assert (message.upstream_provider, message.response_id) == ("Azure", "gen-1")
@@ -67,6 +67,6 @@ def test_figure_counts_only_from_servers_known_to_use_dollars() -> None:
     data = msgspec.json.encode({"choices": [], "usage": {"prompt_tokens": 10, "cost": 99}})
     answer = _Answer(other, None)
     assembler = Assembler(other, 1)
-    for delta in answer.read(answer.decode(data), data):
+    for delta in answer.read(_decode(data), data):
         assembler.feed(delta)
     assert assembler.message("stop").usage.cost.total == 0

@@ -57,6 +57,16 @@ def test_headers_of_lossless_webp_transparent_gif_and_animations() -> None:
         assert info is not None and info.animated and (info.width, info.height) == (5, 6)
 
 
+def test_second_frame_of_a_gif_is_found_behind_a_local_color_table() -> None:
+    start = b"GIF89a" + bytes((5, 0, 6, 0, 0, 0, 0))
+    frame = b"\x2c" + bytes(8) + b"\x80" + bytes(6) + b"\x02\x01\x00\x00"
+    info = read_header(start + frame + frame)
+    assert info is not None and info.animated
+    for cut in range(1, 10):
+        info = read_header(start + frame[:cut])
+        assert info is not None and not info.animated
+
+
 def test_last_chunk_of_a_cut_png_counts() -> None:
     frames = [Image.new("RGB", (5, 6), color) for color in ("red", "blue")]
     data = saved(frames[0], "PNG", save_all=True, append_images=frames[1:])

@@ -66,6 +66,11 @@ def test_message_cannot_forge_a_record_or_send_control_sequences(folder: Path) -
     assert second == "    2026-01-01T00:00:00.000Z 1 error forged \\x1b[31m \\udcff"
 
 
+def test_tab_is_kept(folder: Path) -> None:
+    log.error("a\tb")
+    assert text_of(folder).endswith("error a\tb\n")
+
+
 def test_full_log_is_set_aside_once(folder: Path) -> None:
     line = "x" * 60_000
     for n in range(150):

@@ -5,6 +5,7 @@ from typing import get_args
 import pytest
 
 from tau.ai.model import THINKING_LEVELS
+from tau.cli.agents_command import ACTIONS as AGENTS_ACTIONS
 from tau.cli.completions import SHELLS
 from tau.cli.config_command import ACTIONS
 from tau.cli.extensions_command import ACTIONS as EXTENSIONS_ACTIONS
@@ -13,11 +14,13 @@ from tau.cli.hooks_command import ACTIONS as HOOKS_ACTIONS
 from tau.cli.login_command import AUTH_ACTIONS
 from tau.cli.models_command import ACTIONS as MODELS_ACTIONS
 from tau.cli.parse import parse
+from tau.cli.plugin_command import ACTIONS as PLUGIN_ACTIONS
 from tau.cli.rules_command import ACTIONS as RULES_ACTIONS
 from tau.cli.sandbox_command import ACTIONS as SANDBOX_ACTIONS
 from tau.cli.sessions_command import ACTIONS as SESSIONS_ACTIONS
 from tau.cli.ssh_command import ACTIONS as SSH_ACTIONS
 from tau.cli.trust_command import ACTIONS as TRUST_ACTIONS
+from tau.cli.worktree_command import ACTIONS as WORKTREE_ACTIONS
 from tau.config.settings import ApprovalMode
 from tau.modes.lsp_verbs import VERBS as LSP_VERBS
 from tau.modes.mcp_verbs import VERBS as MCP_VERBS
@@ -198,10 +201,13 @@ def test_choices_match_their_implementations() -> None:
         "models": MODELS_ACTIONS,
         "auth": AUTH_ACTIONS,
         "lsp": LSP_VERBS,
-        "mcp": tuple(MCP_VERBS),
+        "mcp": (*MCP_VERBS, "serve"),
         "ssh": tuple(SSH_ACTIONS),
         "extensions": EXTENSIONS_ACTIONS,
+        "agents": AGENTS_ACTIONS,
+        "worktree": WORKTREE_ACTIONS,
         "hooks": HOOKS_ACTIONS,
+        "plugin": PLUGIN_ACTIONS,
         "rules": RULES_ACTIONS,
         "trust": TRUST_ACTIONS,
         "sandbox": SANDBOX_ACTIONS,

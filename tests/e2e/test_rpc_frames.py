@@ -2,18 +2,21 @@
 
 import asyncio
 import subprocess
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
+from tau.ai.wire import Attachment, ImageContent
 from tau.modes.rpc.client import RpcClient
 from tau.modes.rpc.connection import RpcError
 from tau.modes.session_commands.host_tools import HostScheme
 from tests.e2e.program import FAKE, TAU, Program
 from tests.e2e.test_rpc_program import drive
 from tests.support.fake_answers import Call, Status, Text, Thinking
+from tests.support.pictures import PNG
 
 Frame = dict[str, Any]
 
@@ -186,5 +189,27 @@ def test_handoff_continues_in_a_new_session_with_its_document(tau: Program) -> N
         assert (await client.get_last_assistant_text()).text == "I continue."
         [first, *_] = (await client.get_messages()).messages
         assert "we fixed the parser" in msgspec.json.encode(first).decode()
+
+    drive(tau, work)
+
+
+@pytest.mark.parametrize(
+    ("data", "mime_type", "problem"),
+    [
+        ("%%%", "image/png", "not valid base64"),
+        ("AAAA", "image/png", "not image/png, but of an unknown type"),
+        (b64encode(PNG).decode(), "image/jpeg", "not image/jpeg, but image/png"),
+    ],
+)
+def test_image_that_a_server_would_refuse_is_not_sent(
+    tau: Program, data: str, mime_type: str, problem: str
+) -> None:
+    async def work(client: RpcClient) -> None:
+        image = ImageContent(data, mime_type)
+        attached = Attachment("1", "image", "a.png", mime_type, 1, data)
+        for extra in ({"images": [image]}, {"attachments": [attached]}):
+            with pytest.raises(RpcError, match=problem):
+                await client.prompt("look", **extra)  # type: ignore[arg-type]
+        assert (await client.get_messages()).messages == []
 
     drive(tau, work)

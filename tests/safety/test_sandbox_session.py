@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -66,11 +67,12 @@ def test_we_serve_a_socket_that_is_inside(tmp_path: Path, engine: str) -> None:
 
         async with await asyncio.start_server(answer, sock=server):
             code = f"import socket; print(socket.create_connection(('127.0.0.1', {port})).recv(99))"
-            return await inside.text([sys.executable, "-c", code])
+            text = await inside.text([sys.executable, "-c", code])
+            with closing(socket.socket()) as outside, pytest.raises(OSError, match="refused"):
+                outside.connect(("127.0.0.1", port))
+            return text
 
     assert "from outside" in in_sandbox(Place(tmp_path), work, engine)
-    with pytest.raises(OSError, match="refused"):
-        socket.create_connection(("127.0.0.1", 8765))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

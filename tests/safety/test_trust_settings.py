@@ -21,6 +21,7 @@ CASES = {
     "async.maxJobs": (5, 2, 50),
     "async.exitWaitSeconds": (60, 0, 86_400),
     "retry.maxRetries": (3, 0, 100),
+    "hooks.onError": ("ask", "block", "allow"),
     "ttsr.interruptMode": ("tool-only", "always", "never"),
 }
 

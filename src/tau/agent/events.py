@@ -243,6 +243,14 @@ class RulesTriggered(Struct, frozen=True, rename="camel", tag_field="type", tag=
     interrupted: bool
 
 
+class ExtensionFault(Struct, frozen=True, rename="camel", tag_field="type", tag="extension_error"):
+    """The code of an extension failed; `event` is what it was called for."""
+
+    extension_path: str
+    event: str
+    error: str
+
+
 class BashEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="bash_end"):
     """A shell command of the user ended."""
 
@@ -267,6 +275,21 @@ class Notice(Struct, frozen=True, rename="camel", tag_field="type", tag="notice"
     level: Literal["info", "warning", "error"]
     message: str
     source: str | UnsetType = UNSET
+
+
+class ServerState(Struct, frozen=True, rename="camel"):
+    """An MCP server: its state, and what is wrong."""
+
+    name: str
+    state: str
+    why: str = ""
+    tools: int = 0
+
+
+class ServersChanged(Struct, frozen=True, rename="camel", tag_field="type", tag="mcp_servers_changed"):
+    """The state of an MCP server has changed; all of them are listed."""
+
+    servers: list[ServerState]
 
 
 AgentEvent: TypeAlias = (
@@ -298,6 +321,8 @@ AgentEvent: TypeAlias = (
     | TodoReminder
     | TodoAutoClear
     | RulesTriggered
+    | ServersChanged
+    | ExtensionFault
     | BashEnd
     | Notice
 )

@@ -12,7 +12,7 @@ from tau.agent.ports import ToolContext
 from tau.agent.tool import Tool
 from tau.ai.dialect import Request
 from tau.ai.model import Model
-from tau.ai.wire import AppMessage, AssistantMessage, ToolCall, UserMessage
+from tau.ai.wire import AppMessage, AssistantMessage, CustomMessage, ToolCall, UserMessage
 
 StartSource = Literal["startup", "resume", "compact"]
 
@@ -41,6 +41,24 @@ class Refusal(Struct, frozen=True):
     details: Any = UNSET
 
 
+class RunStart(Struct, frozen=True, kw_only=True):
+    """A run that is about to begin. `system` replaces the system prompt for this run; `notes` go first."""
+
+    message: UserMessage
+    system: str
+    notes: tuple[CustomMessage, ...] = ()
+
+
+class CompactionAdvice(Struct, frozen=True, kw_only=True):
+    """`summary` replaces that of the model; `focus` is added to what it is asked for."""
+
+    summary: str = ""
+    focus: str = ""
+
+
+LeaveKind = Literal["new", "resume", "fork"]
+
+
 class CallReview(Struct, frozen=True):
     """What hooks say about a call before its approval: run it with other arguments, refuse it, or have a
     person decide. None of this allows what the policy does not. `note` goes to the model with the result.
@@ -52,8 +70,8 @@ class CallReview(Struct, frozen=True):
     note: str = ""
 
 
-class Hooks:
-    """All hooks, each leaving things as they are. Subclass and override the ones you need."""
+class SessionLifeHooks:
+    """About the session as a whole."""
 
     async def session_start(self, source: StartSource) -> None:
         """Before the first prompt, and after each compaction."""
@@ -61,9 +79,28 @@ class Hooks:
     async def session_end(self, reason: str) -> None:
         """When the session closes; the session waits a few seconds at most."""
 
+    async def before_switch(self, target: str) -> bool:
+        """Whether the session may continue from another entry of its tree."""
+        return True
+
+    async def after_switch(self, old: str | None, new: str | None) -> None:
+        """The session continues from another entry: before and now."""
+
+    async def before_leave(self, kind: LeaveKind, target: str) -> bool:
+        """Whether another session may replace this one."""
+        return True
+
+
+class Hooks(SessionLifeHooks):
+    """All hooks, each leaving things as they are. Subclass and override the ones you need."""
+
     async def input(self, message: UserMessage) -> UserMessage | None:
         """Change a user's message before it is recorded; None blocks it."""
         return message
+
+    async def before_run(self, start: RunStart) -> RunStart:
+        """Change the system prompt of a run, or add notes before its message."""
+        return start
 
     async def context(self, messages: list[AppMessage]) -> list[AppMessage]:
         """Change the history that goes into a request."""
@@ -104,21 +141,23 @@ class Hooks:
     ) -> bool:
         return True
 
+    async def compaction_advice(self, messages: list[AppMessage]) -> CompactionAdvice:
+        return CompactionAdvice()
+
     async def after_compact(self, summary: str, *, automatic: bool) -> None:
         """Older messages were replaced by this summary."""
-
-    async def before_switch(self, target: str) -> bool:
-        return True
 
     async def user_bash(self, command: str) -> str | None:
         """Return the command to run instead, or None to refuse it."""
         return command
 
+    async def user_python(self, code: str) -> str | None:
+        """Return the code to run instead, or None to refuse it."""
+        return code
 
-class HookChain(Hooks):
-    """Calls several hooks in turn; each sees the result of the one before."""
 
-    def __init__(self, hooks: Sequence[Hooks]) -> None:
+class _LifeChain(SessionLifeHooks):
+    def __init__(self, hooks: "Sequence[Hooks]") -> None:
         self._hooks = list(hooks)
 
     async def session_start(self, source: StartSource) -> None:
@@ -129,6 +168,20 @@ class HookChain(Hooks):
         for hook in self._hooks:
             await hook.session_end(reason)
 
+    async def before_switch(self, target: str) -> bool:
+        return all([await hook.before_switch(target) for hook in self._hooks])
+
+    async def after_switch(self, old: str | None, new: str | None) -> None:
+        for hook in self._hooks:
+            await hook.after_switch(old, new)
+
+    async def before_leave(self, kind: LeaveKind, target: str) -> bool:
+        return all([await hook.before_leave(kind, target) for hook in self._hooks])
+
+
+class HookChain(_LifeChain, Hooks):
+    """Calls several hooks in turn; each sees the result of the one before."""
+
     async def input(self, message: UserMessage) -> UserMessage | None:
         current: UserMessage | None = message
         for hook in self._hooks:
@@ -136,6 +189,11 @@ class HookChain(Hooks):
                 break
             current = await hook.input(current)
         return current
+
+    async def before_run(self, start: RunStart) -> RunStart:
+        for hook in self._hooks:
+            start = await hook.before_run(start)
+        return start
 
     async def context(self, messages: list[AppMessage]) -> list[AppMessage]:
         for hook in self._hooks:
@@ -207,8 +265,12 @@ class HookChain(Hooks):
         for hook in self._hooks:
             await hook.after_compact(summary, automatic=automatic)
 
-    async def before_switch(self, target: str) -> bool:
-        return all([await hook.before_switch(target) for hook in self._hooks])
+    async def compaction_advice(self, messages: list[AppMessage]) -> CompactionAdvice:
+        advice = [await hook.compaction_advice(messages) for hook in self._hooks]
+        return CompactionAdvice(
+            summary=next((one.summary for one in advice if one.summary), ""),
+            focus="\n".join(one.focus for one in advice if one.focus),
+        )
 
     async def user_bash(self, command: str) -> str | None:
         current: str | None = command
@@ -216,4 +278,12 @@ class HookChain(Hooks):
             if current is None:
                 break
             current = await hook.user_bash(current)
+        return current
+
+    async def user_python(self, code: str) -> str | None:
+        current: str | None = code
+        for hook in self._hooks:
+            if current is None:
+                break
+            current = await hook.user_python(current)
         return current

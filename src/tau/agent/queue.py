@@ -94,7 +94,7 @@ class Queue:
     def steer(self, message: UserMessage) -> None:
         self._put("steering", message)
 
-    def follow_up(self, message: UserMessage) -> None:
+    def follow_up(self, message: Prompt) -> None:
         self._put("followUp", message)
 
     def aside(self, message: Prompt) -> None:

@@ -26,15 +26,15 @@ _ADVICE = "Serve the model with a larger context, or start a new session."
 
 
 class _WatchedTransport(Struct, frozen=True):
-    """Reports the headers of responses."""
+    """Reports responses: their status and headers."""
 
     http: Transport
-    seen: Callable[[Mapping[str, str]], None]
+    seen: Callable[[int, Mapping[str, str]], None]
 
     @asynccontextmanager
     async def open(self, method: str, url: str, **more: Any) -> AsyncIterator[Response]:
         async with self.http.open(method, url, **more) as response:
-            self.seen(response.headers)
+            self.seen(response.status, response.headers)
             yield response
 
     async def close(self) -> None:
@@ -47,7 +47,8 @@ class Client(Struct):
     `address` is where a model's server is, for this user.
     `may_send_plain` says if the user allows a key over unencrypted HTTP to a host.
     `warn` reports that, and a local server that reads less than it was sent: such servers silently drop the
-    start of a prompt that is too long. `on_headers` gets the headers of each response, with provider and key.
+    start of a prompt that is too long. `on_headers` gets the headers of each response, with provider and key;
+    `on_response` its status too.
     """
 
     http: Transport
@@ -57,6 +58,8 @@ class Client(Struct):
     may_send_plain: Callable[[Model, str], bool] = lambda model, host: False
     address: Callable[[Model], str] = lambda model: model.base_url
     on_headers: Callable[[str, str, Mapping[str, str]], None] | None = None
+    on_response: Callable[[Model, int, Mapping[str, str]], None] | None = None
+    on_refused: Callable[[str, str], None] | None = None  # a provider refused a key, and why
     _checked_messages: int = 0
     _has_warned: bool = False
 
@@ -108,6 +111,8 @@ class Client(Struct):
             renewed = await self.credentials.refresh(provider, key)
             if renewed not in (None, key):
                 return renewed
+        if error.key_refused and self.on_refused is not None:
+            self.on_refused(provider, str(error))
         wait_s = error.retry_after
         retry = await self.credentials.rotate(provider, key, refused=error.key_refused, wait_s=wait_s)
         if retry.key is not None:
@@ -135,8 +140,8 @@ class Client(Struct):
         reader = text_calls.AnswerReader(model, request) if reads_text else None
         limits = self.timeouts
         http = self.http
-        if self.on_headers is not None and key is not None:
-            http = _WatchedTransport(http, partial(self.on_headers, model.provider, key))
+        if (self.on_headers is not None and key is not None) or self.on_response is not None:
+            http = _WatchedTransport(http, partial(self._report_response, model, key))
         deltas = dialect(model.api)(model, request, endpoint, http)
         watched = StallWatch(deltas, first_s=limits.first_byte, idle_s=limits.idle, what=model.key)
         async with aclosing(watched):
@@ -151,6 +156,14 @@ class Client(Struct):
         if check_size:
             self._checked_messages = len(request.messages)
             self._warn_of_truncation(model, request, read_tokens)
+
+    def _report_response(
+        self, model: Model, key: str | None, status: int, headers: Mapping[str, str]
+    ) -> None:
+        if self.on_headers is not None and key is not None:
+            self.on_headers(model.provider, key, headers)
+        if self.on_response is not None:
+            self.on_response(model, status, headers)
 
     def _warn_of_truncation(self, model: Model, request: Request, read_tokens: int | None) -> None:
         sent = msgspec.json.encode((request.system, request.messages, request.tools), enc_hook=str)

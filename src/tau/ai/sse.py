@@ -156,6 +156,19 @@ def decode_event(decoder: Decoder[T], data: bytes) -> T:
             raise ProviderError(message, retryable=True, kind="bug") from error
 
 
+def event_decoder(decoder: Decoder[T], empty: T) -> Callable[[bytes], T]:
+    """Decodes events fast; one without content is `empty`."""
+    decode_well = decoder.decode
+
+    def decode(data: bytes) -> T:
+        try:
+            return decode_well(data)
+        except (DecodeError, UnicodeDecodeError, RecursionError):
+            return decode_event(decoder, data) if data.strip() else empty
+
+    return decode
+
+
 def decode_document(decoder: Decoder[T], data: bytes) -> T | None:
     """Decode a whole answer; None if it is another document."""
     try:

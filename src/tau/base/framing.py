@@ -176,6 +176,8 @@ class FramedProcess:
             async for chunk in self._process.output():
                 for body in frames.feed(chunk):
                     await take(body)
+                    if self.gone.done():
+                        return
                 await asyncio.sleep(0)  # a flood must not hold the event loop
                 if self.gone.done():
                     return

@@ -72,15 +72,15 @@ class Subcommand:
         self.completes = completes
 
 
-OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER = (
-    *("Modes", "Sessions", "Models", "Prompt and tools", "Safety and settings", "Other"),
+OUTPUT, SESSION, MODEL, PROMPT, SAFETY, CODE, OTHER = (
+    *("Modes", "Sessions", "Models", "Prompt and tools", "Safety and settings", "Extensions", "Other"),
 )
 ROLE_FLAGS = {
     "smol": "titles and other small tasks",
     "slow": "hard questions",
     "plan": "plan mode",
 }
-GROUPS = (OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER)
+GROUPS = (OUTPUT, SESSION, MODEL, PROMPT, SAFETY, CODE, OTHER)
 
 FLAGS = (
     Flag("print", "print the answer and exit", OUTPUT, short="p"),
@@ -181,8 +181,15 @@ FLAGS = (
     Flag("config", "settings file for this run; repeatable", SAFETY, LIST, "FILE", FILE),
     Flag("cwd", "work in this folder", SAFETY, VALUE, "DIR", FOLDER),
     Flag("add-dir", "add a folder to the workspace; repeatable", SAFETY, LIST, "DIR", FOLDER),
+    Flag("max-cost", "dollars that this session and its agents can spend", SAFETY, VALUE, "USD"),
+    Flag("max-agents", "agents that one prompt can start", SAFETY, VALUE, "COUNT"),
     Flag("trust", "let this repository's extensions, hooks and servers run, this time only", SAFETY),
     Flag("allow-home", "allow working in the home folder", SAFETY),
+    Flag("extension", "load a Python extension; repeatable", CODE, LIST, "PATH", FILE, short="e"),
+    Flag("hook", "load a Python hook; repeatable", CODE, LIST, "PATH", FILE),
+    Flag("no-extensions", "load only extensions given with -e and --hook", CODE),
+    Flag("flag", "set a flag of an extension; repeatable", CODE, LIST, "NAME[=VALUE]"),
+    Flag("watch", "load extensions given with -e again when they change", CODE),
     Flag("version", "print the version and exit", OTHER, short="v"),
     Flag("help", "print this help and exit", OTHER, short="h"),
 )
@@ -208,14 +215,6 @@ BATCH_FLAGS = (
     ),
     Flag("out", "folder for results", group=OUTPUT, kind=VALUE, metavar="DIR", completes=FOLDER),
     Flag("jobs", "how many tasks run at once: a number, or auto", group=OTHER, kind=VALUE, metavar="N"),
-    Flag(
-        "executor",
-        "run tasks on this machine or on a Ray cluster",
-        group=OTHER,
-        kind=VALUE,
-        choices="local ray",
-    ),
-    Flag("address", "the Ray cluster to join", group=OTHER, kind=VALUE, metavar="ADDRESS"),
     Flag("max-cost", "start nothing more at this cost in dollars", group=SAFETY, kind=VALUE, metavar="USD"),
     Flag("fail-fast", "stop after N failed tasks", group=OTHER, kind=VALUE, metavar="N"),
     Flag("keep", "keep the folders of these tasks", group=OTHER, kind=VALUE, choices="failed all none"),
@@ -274,7 +273,8 @@ _COMMANDS = (
     Subcommand(
         "mcp [list|get|add|remove|test|call|...]",
         "add, test and call MCP servers, and be one",
-        "list get add add-json remove enable disable test tools call resources prompts reconnect logs pins",
+        "list get add add-json remove enable disable test tools call resources prompts login logout reconnect"
+        " logs schema pins serve",
         "--json --scope --env --header --type --cwd --timeout",
     ),
     Subcommand(
@@ -330,10 +330,29 @@ _COMMANDS = (
         values={"remove": HOSTS, "test": HOSTS},
     ),
     Subcommand(
-        "extensions [list] [--all] [--json]",
+        "extensions [list|time] [--all] [--json]",
         "list skills, commands, hooks and other files that were found, or turn them off",
-        "list enable disable",
+        "list enable disable time",
         "--all --json",
+    ),
+    Subcommand(
+        "plugin list|install|update|...",
+        "install, update, write and check plugins",
+        "list install update remove enable disable show link validate doctor new marketplace",
+        "--scope --dry-run --yes --json --kind",
+        completes=FILE,
+    ),
+    Subcommand(
+        "agents [list|show|unpack]",
+        "list the agents that can be started here, or copy the bundled ones",
+        "list show unpack",
+        "--json --project --force",
+    ),
+    Subcommand(
+        "worktree [list|show|apply|clean]",
+        "look after copies of repositories that isolated agents left",
+        "list show apply clean",
+        "--dry-run",
     ),
     Subcommand(
         "hooks [list|test EVENT]",

@@ -112,6 +112,8 @@ def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
             options = options.next(
                 resume=change.session if change.kind == "resume" else None,
                 fork=change.session if change.kind == "fork" else None,
+                fork_entry=change.entry or None,
+                start_reason="resume" if change.kind == "resume" else change.kind,
             )
         if change.carried is not None:
             options = options.with_model(change.carried, key_owner)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 acp_launch = late("tau.cli.acp")
 console = late("tau.modes.console")
 event_json = late("tau.modes.event_json")
+extension_faces = late("tau.modes.extension_faces")
 json_mode = late("tau.modes.json")
 line_input = late("tau.modes.line_input")
 models_table = late("tau.cli.models_table")
@@ -106,6 +107,10 @@ async def _run(parsed: ParsedArgs, mode: "Mode", signals: Signals) -> int:
         _time_first_answer(session)
         check_images(session, prompts)
         signals.stop = session.abort
+        if session.extensions is not None:
+            session.extensions.attach(
+                extension_faces.BatchFace(session, "print" if mode == "print" else "json")
+            )
         if mode == "print":
             code = await print_mode.run(session, prompts, out)
         elif mode == "json":
@@ -140,6 +145,8 @@ async def _run_console(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
             _time_first_answer(session)
             check_images(session, prompts)
             signals.stop, signals.interrupt = repl.stop, repl.interrupt
+            if session.extensions is not None:
+                session.extensions.attach(extension_faces.BatchFace(session, "console", repl.ui, repl.stop))
             code = await repl.run(session, prompts)
         if repl.handed_over is None:
             return code
@@ -198,6 +205,13 @@ def session_options(
         add_dirs=tuple(resolve_working_folder(name) for name in parsed.all("add-dir")),
         trust=parsed.has("trust"),
         lsp=not parsed.has("no-lsp"),
+        extensions=tuple(parsed.all("extension")),
+        hook_files=tuple(parsed.all("hook")),
+        no_extensions=parsed.has("no-extensions"),
+        watch_extensions=parsed.has("watch"),
+        flags={
+            name: value or "true" for name, _, value in (one.partition("=") for one in parsed.all("flag"))
+        },
         mcp=not parsed.has("no-mcp"),
         mcp_files=tuple(typed_path(name).absolute() for name in parsed.all("mcp-config")),
         settings=flag_settings(parsed),

@@ -26,6 +26,8 @@ demo_command = late("tau.cli.demo_command")
 doctor_command = late("tau.cli.doctor_command")
 export_command = late("tau.cli.export_command")
 extensions_command = late("tau.cli.extensions_command")
+agents_command = late("tau.cli.agents_command")
+worktree_command = late("tau.cli.worktree_command")
 hooks_command = late("tau.cli.hooks_command")
 rules_command = late("tau.cli.rules_command")
 failure = late("tau.cli.failure")
@@ -35,6 +37,7 @@ launching = late("tau.cli.launch")
 login_command = late("tau.cli.login_command")
 output_stream = late("tau.modes.output_stream")
 parsing = late("tau.cli.parse")
+plugin_command = late("tau.cli.plugin_command")
 plan_usage_command = late("tau.cli.plan_usage_command")
 sessions_command = late("tau.cli.sessions_command")
 sandbox_command = late("tau.cli.sandbox_command")
@@ -138,6 +141,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
     if name == "serve":
         return serve_command.start(words)
     commands: dict[str, Subcommand] = {
+        "agents": agents_command,
         "batch": batch_command,
         "bench": bench_command,
         "config": config_command,
@@ -150,6 +154,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "lsp": lsp_command,
         "mcp": mcp_command,
         "models": models_command,
+        "plugin": plugin_command,
         "sandbox": sandbox_command,
         "sessions": sessions_command,
         "shell": shell_command,
@@ -158,6 +163,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "trust": trust_command,
         "undo": undo_command,
         "usage": plan_usage_command,
+        "worktree": worktree_command,
     }
     return commands[name].run(words) if name in commands else tool_commands.run(name, words)
 

@@ -55,7 +55,10 @@ usage: tau mcp [list] [--json]                          show all MCP servers and
        tau mcp call NAME TOOL [JSON | ARG=VALUE ...]    call a tool
        tau mcp resources NAME [URI]                     list resources, or read one
        tau mcp prompts NAME [PROMPT [ARG=VALUE ...]]    list prompts, or expand one
+       tau mcp login|logout NAME                        log in with a browser, or forget the login
+       tau mcp serve [--http [--port N]]                be a server: tools and prompts for other agents
        tau mcp logs NAME                                show what it printed to stderr
+       tau mcp schema                                   print the JSON schema of mcp.json
        tau mcp pins [NAME [forget]]                     list the definitions that are in use
 
   --scope user|project   where to add or remove: mcp.json in your folder or in the project's .tau
@@ -144,9 +147,37 @@ usage: tau ssh list [--json]             list the hosts available in this folder
 usage: tau extensions [list] [--all] [--json]  list what was found in the folders of tau and of other agents
        tau extensions disable NAME             do not use it: KIND:NAME as in the list, or a provider
        tau extensions enable NAME              use it again
+       tau extensions time                     load the Python extensions, and say how long each takes
 
 Shows where each item comes from, the tokens it adds to a request, and why it is not used: it is invalid or
 waits until you trust the repository, or, with --all, another one has its name or it is turned off.
+""",
+    "plugin": """\
+usage: tau plugin [list] [--json]       list installed plugins
+       tau plugin install SOURCE        show what it runs, then install it: a folder, a git address (#REF),
+                                        NAME@MARKETPLACE, a wheel or a Python package
+       tau plugin update [NAME ...]     fetch again; what has changed is replaced
+       tau plugin remove|enable|disable|show NAME
+       tau plugin link FOLDER           use your own folder, without a copy
+       tau plugin new NAME [--kind extension|tool|hook|skill|rule|plugin]
+       tau plugin validate FOLDER       check a plugin or a marketplace; exits with 1 if something is wrong
+       tau plugin doctor                check what is installed, without running it
+       tau plugin marketplace [list|add FOLDER|URL|remove NAME]
+
+--scope project installs into the .tau folder of the project. --dry-run only shows what would be installed;
+--yes does not ask.
+""",
+    "agents": """\
+usage: tau agents [list] [--json]            list the agents that can be started here, and why others cannot
+       tau agents show NAME                  show the file of one
+       tau agents unpack [FOLDER] [--project] [--force]
+                                             copy the bundled agents to your folder of agents, to change them
+""",
+    "worktree": """\
+usage: tau worktree [list]                   list copies of repositories that isolated agents left
+       tau worktree show NAME                show what changed in one
+       tau worktree apply NAME               merge one into its repository, and remove it
+       tau worktree clean [--dry-run]        remove those without changes; others stay, with a patch
 """,
     "hooks": """\
 usage: tau hooks [list] [--json]  list command hooks, where each is from, and what is wrong with it
@@ -228,7 +259,6 @@ command resumes. Takes the flags of tau for models and safety, such as --model.
   --template TEXT       prompt with {COLUMN} for each row
   --out DIR             folder for results; default: FILE without its suffix, and -batch
   --jobs N              tasks at once; default: auto, by cores and free memory
-  --executor local|ray  run on this machine (default) or on a Ray cluster; --address joins one
   --max-cost USD        stop at this cost
   --fail-fast N         stop after N failed tasks
   --keep failed|all|none  keep the folders of these tasks; default: failed

@@ -48,7 +48,7 @@ class LoginRenewal(Struct, frozen=True):
         reading, refreshing and writing. `rejected` is a token that the server no longer accepts, if any.
         Raises ProviderError.
         """
-        async with _locked(self.auth.path.with_name(f"login-{provider}.lock")):
+        async with renewal_lock(self.auth.path.with_name(f"login-{provider}.lock")):
             stored = await asyncio.to_thread(self.auth.settled, provider)
             current = next((other for other in stored if other.name == one.name), None)
             if current is None or current.tokens is None:
@@ -118,7 +118,7 @@ def _failure(provider: str, error: Exception, *, over: bool) -> ProviderError:
 
 
 @asynccontextmanager
-async def _locked(path: Path) -> AsyncIterator[None]:
+async def renewal_lock(path: Path) -> AsyncIterator[None]:
     """Hold a lock across processes without holding up the event loop."""
     try:
         make_private(path.parent)

@@ -83,7 +83,31 @@ class ModelsFile(Struct, frozen=True):
 
 def load_models_file(path: Path) -> ModelsFile:
     """Read and check the file. Raises ConfigError with path, line and field; a missing file is empty."""
-    source = read_json(path)
+    return read_providers(read_json(path))
+
+
+def add_providers(file: ModelsFile, path: Path, providers: Mapping[str, Mapping[str, Any]]) -> ModelsFile:
+    """The file with the providers of an extension, in snake case; one of the same name stays as it is."""
+    content = {"providers": {name: _camel(fields) for name, fields in providers.items()}}
+    more = read_providers(JsonFile(path, b"", content))
+    return replace(
+        file, providers={**more.providers, **file.providers}, warnings=file.warnings + more.warnings
+    )
+
+
+def _camel(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            "".join(
+                part.capitalize() if at else part for at, part in enumerate(str(name).split("_"))
+            ): _camel(one)
+            for name, one in value.items()
+        }
+    return [_camel(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def read_providers(source: JsonFile) -> ModelsFile:
+    """The providers of a file that was read. Raises ConfigError."""
     listed = source.content.get("providers", {})
     if not isinstance(listed, dict):
         raise source.error("providers must be an object with provider ids as keys.", "providers")

@@ -108,7 +108,14 @@ _TABLE = {
             *("lsp", "[restart|check FILE]"),
             *("Show language servers, or check files", "lsp.lsp", ANY_TIME),
         ),
+        ("agents", "[stop ID|all] [VERB ID]", "Show, stop and message subagents", "agents.agents", ANY_TIME),
+        ("plugins", "", "Show plugins and Python extensions", "extensions.plugins", ANY_TIME),
+        ("reload-plugins", "", "Load Python extensions again", "extensions.reload_plugins", IDLE),
         ("mcp", "[VERB ...]", "Show, add, test and call MCP servers", "mcp.mcp", ANY_TIME),
+        (
+            *("omfg", "COMPLAINT"),
+            *("Turn a complaint about the agent into a rule", "omfg.omfg", IDLE),
+        ),
         (
             *("hooks", "[enable ID|disable ID]"),
             *("Show command hooks and what they did", "hooks.hooks", ANY_TIME),

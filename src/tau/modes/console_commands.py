@@ -8,6 +8,7 @@ from tau.agent.abort import Aborted
 from tau.agent.ui import Ui
 from tau.base.errors import TauError
 from tau.base.late import late
+from tau.coding.extensions import SessionExtensions
 from tau.coding.session.session import Session
 from tau.coding.session.tree_rows import draw_row
 from tau.config.paths import user_paths
@@ -59,6 +60,12 @@ class ConsoleCommands:
             self._transcript.line("The agent is working; Ctrl+C stops it.")
         elif row is not None:
             await _guard(getattr(self, f"_{row.name}")(rest), self._transcript)
+        elif (
+            name
+            and (extensions := self._open_session.extensions) is not None
+            and any(command.name == name for command in extensions.commands())
+        ):
+            await _guard(_run_extension(extensions, text), self._transcript)
         elif name.isalpha() and not rest:
             hint = command_table.did_you_mean(command_table.suggest(name, command_table.VERY_NEAR))
             self._transcript.line(f'Unknown command "{text}".{hint}\n{self._help_text}')
@@ -234,3 +241,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
+
+
+async def _run_extension(extensions: SessionExtensions, text: str) -> None:
+    await extensions.run_command(text)

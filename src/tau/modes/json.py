@@ -61,6 +61,8 @@ async def run(
     code = DONE
     try:
         for prompt in prompts:
+            if session.extensions is not None and await session.extensions.run_command(prompt.text):
+                continue
             verdict = await _send(session.prompt(prompt.text, prompt.images), writer)
             code = verdict.code
             if verdict.remark and not writer.gone:
@@ -121,6 +123,10 @@ class _Conversation:
         while not self._writer.gone and not self._lines.closed:
             if self._waiting:
                 prompt = self._waiting.popleft()
+                extensions = self._session.extensions
+                if extensions is not None and await extensions.run_command(prompt.text):
+                    self._changed.set()
+                    continue
                 running = self._session.prompt(prompt.text, prompt.images)
             elif job_results.may_continue(self._session):
                 running = self._session.go_on(results=True)

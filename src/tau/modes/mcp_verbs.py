@@ -9,20 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import DecodeError, Struct, json, to_builtins
+from msgspec.json import schema_components
 
 from tau.base import secrets
 from tau.base.errors import TauError, UsageError
 from tau.base.json_rpc import JsonRpcError
+from tau.base.tasks import spawn
 from tau.base.text import clean_line, shortened, strip_controls
 from tau.coding.ports import ServerStatus
 from tau.config.paths import PROJECT_FOLDER, repo_root
 from tau.ext.mcp import report
-from tau.ext.mcp.config import ServerEntry, read_server
+from tau.ext.mcp.config import NAME, McpServer, ServerEntry, read_server
 from tau.ext.mcp.config_edit import change_member
 from tau.ext.mcp.config_files import own_file, read_file
 from tau.ext.mcp.connection import ServerConnection
 from tau.ext.mcp.definitions import Pins
-from tau.ext.mcp.messages import ToolDefinition, dict_at, list_at, text_at
+from tau.ext.mcp.messages import McpError, ToolDefinition, dict_at, list_at, text_at
 from tau.ext.mcp.servers import McpServers, log_file
 
 LOG_CHARS = 8_000
@@ -132,6 +134,8 @@ async def add_json(servers: McpServers, args: VerbArgs) -> VerbReport:
 
 
 def _store(servers: McpServers, name: str, fields: dict[str, Any], args: VerbArgs) -> VerbReport:
+    if not re.fullmatch(NAME, name):
+        raise UsageError("The name may have letters, digits, periods, - and _, at most 100 of them.")
     try:
         server = read_server(fields)
     except (ValueError, TypeError) as error:
@@ -190,10 +194,9 @@ async def _switch(servers: McpServers, name: str, *, on: bool) -> VerbReport:
         _, content = read_file(path)
     except FileNotFoundError:
         content = {}
-    lists = {
-        key: [one for one in content.get(key) or [] if one != name]
-        for key in ("disabledServers", "enabledServers")
-    }
+    keys = ("disabledServers", "enabledServers")
+    before = {key: names if isinstance(names := content.get(key), list) else [] for key in keys}
+    lists = {key: [one for one in before[key] if one != name] for key in keys}
     if not on:
         lists["disabledServers"].append(name)
     elif not entry.server.enabled:
@@ -202,7 +205,8 @@ async def _switch(servers: McpServers, name: str, *, on: bool) -> VerbReport:
         if names or key in content:
             change_member(path, (key,), names or None)
     if on:
-        if servers.parts.is_live and name not in servers.connections and entry.state != "waiting":
+        usable = entry.state in ("active", "disabled")
+        if servers.parts.is_live and name not in servers.connections and usable:
             servers.begin(entry)
     else:
         await servers.drop(name)
@@ -320,6 +324,62 @@ async def list_prompts(servers: McpServers, args: VerbArgs) -> VerbReport:
     return VerbReport("\n".join(rows) or "No prompts.", found)
 
 
+async def log_in(servers: McpServers, args: VerbArgs) -> VerbReport:
+    """Show the page to open, and wait for the browser or a pasted address."""
+    connection = _connection(servers, args.words[0])
+    server = await servers.resolve_plain(connection.entry)
+    login = servers.login_of(connection.name, server)
+    if login is None or not server.url:
+        raise UsageError(f"{connection.name} needs no login: its definition says how to reach it.")
+    try:
+        await connection.connected()  # its refusal says where to log in
+    except McpError as error:
+        if not error.needs_login:
+            raise
+    paste: list[Callable[[str], str | None]] = []
+    failure: list[TauError] = []
+    async with asyncio.TaskGroup() as group:
+        asking: list[asyncio.Task[None]] = []
+
+        async def show(url: str) -> None:
+            asking.append(spawn(group, servers.parts.show_page(url, paste[0])))
+
+        try:
+            await login.log_in(show, paste.append)
+        except TauError as error:
+            failure.append(error)
+        for task in asking:
+            task.cancel()
+    if failure:
+        raise failure[0]
+    connection.reconnect()
+    client = await connection.connected()
+    return VerbReport(f"Logged in to {connection.name} ({client.info.name or server.url}).")
+
+
+async def log_out(servers: McpServers, args: VerbArgs) -> VerbReport:
+    entry = _entry(servers, args.words[0])
+    if entry.state in ("waiting", "invalid"):  # its values may be commands
+        raise UsageError(f"{entry.name} is not in use. {entry.why}")
+    server = await servers.resolve_plain(entry)
+    login = servers.login_of(entry.name, server)
+    if login is None or not await login.log_out():
+        return VerbReport(f"There is no login for {entry.name}.")
+    if (connection := servers.connections.get(entry.name)) is not None:
+        connection.reconnect()
+    return VerbReport(f"Logged out of {entry.name}.")
+
+
+async def show_schema(servers: McpServers, args: VerbArgs) -> VerbReport:
+    """For editors: what mcp.json may hold."""
+    (server,), parts = schema_components([McpServer], ref_template="#/$defs/{name}")
+    names = {"type": "array", "items": {"type": "string"}}
+    tables = {"mcpServers": {"type": "object", "additionalProperties": server}}
+    lists = dict.fromkeys(("disabledServers", "enabledServers"), names)
+    schema = {"type": "object", "properties": {**tables, **lists}, "$defs": parts}
+    return VerbReport(json.format(json.encode(schema), indent=2).decode(), schema)
+
+
 async def reconnect_server(servers: McpServers, args: VerbArgs) -> VerbReport:
     connection = _connection(servers, args.words[0])
     connection.reconnect()
@@ -384,8 +444,11 @@ VERBS: dict[str, tuple[Verb, str, int, int, bool]] = {
     "call": (call_tool, "NAME TOOL [JSON | ARGUMENT=VALUE ...]", 2, 100, True),
     "resources": (list_resources, "NAME [URI]", 1, 2, True),
     "prompts": (list_prompts, "NAME [PROMPT [ARGUMENT=VALUE ...]]", 1, 50, True),
+    "login": (log_in, "NAME", 1, 1, True),
+    "logout": (log_out, "NAME", 1, 1, False),
     "reconnect": (reconnect_server, "NAME", 1, 1, False),
     "logs": (show_logs, "NAME", 1, 1, False),
+    "schema": (show_schema, "", 0, 0, False),
     "pins": (show_pins, "[NAME [forget]]", 0, 2, False),
 }
 

@@ -47,10 +47,12 @@ async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream
 
     try:
         for prompt in prompts:
+            if session.extensions is not None and await session.extensions.run_command(prompt.text):
+                continue
             verdict = await turn(session.prompt(prompt.text, prompt.images))
             if verdict.code != DONE:
                 return verdict.code
-        verdict = await job_results.finish_jobs(session, turn) if session.jobs.list() else ExitStatus(DONE)
+        verdict = await job_results.finish_jobs(session, turn) if _has_work(session) else ExitStatus(DONE)
         if verdict.code in (INTERRUPTED, JOBS_STOPPED):
             tell(verdict.remark)
         elif verdict.code != DONE:
@@ -60,6 +62,11 @@ async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream
     if outcome is not None and outcome.message is not None:
         _answer(outcome.message.text, out)
     return verdict.code
+
+
+def _has_work(session: Session) -> bool:
+    """Whether jobs still run, or their results or notes of extensions wait for a turn."""
+    return bool(session.jobs.list() or session.queue.waiting())
 
 
 def _answer(text: str, out: OutputStream) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from binascii import a2b_base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -10,9 +11,12 @@ from typing import Any
 from tau.agent.events import AgentEvent, Notice
 from tau.agent.loop import Outcome
 from tau.agent.tool import Tool
+from tau.agent.ui import Ui
+from tau.ai.images import IMAGE_TYPES, MAX_IMAGE_CHARS
 from tau.ai.wire import Attachment, ImageContent
 from tau.base import log
 from tau.base.errors import TauError, UsageError
+from tau.base.image_header import image_type
 from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.coding.ports import UrlScheme
@@ -22,6 +26,7 @@ from tau.modes import job_results
 from tau.modes.exit_status import judge
 from tau.sdk import SessionOptions, create_session
 
+extension_faces = late("tau.modes.extension_faces")
 idle_tasks = late("tau.modes.idle_tasks")
 
 BUSY = "The agent is working; set streamingBehavior to steer or followUp, or abort first."
@@ -40,20 +45,26 @@ class SessionHost:
         tasks: asyncio.TaskGroup,
         *,
         naming: bool = False,
+        mode: str = "rpc",
+        display: Ui | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.options = options
         self.paths: Paths = user_paths(environ)
         self.tools: Sequence[Tool[Any]] = ()
         self.schemes: Sequence[UrlScheme] = ()
-        self._emit = emit
-        self._tasks = tasks
+        self.emit = emit
+        self.tasks = tasks
         self._naming = naming
+        self.mode, self.display = mode, display  # for extensions: who runs the session, what shows widgets
+        self.on_shutdown: Callable[[], None] = lambda: None
+        self.on_editor_text: Callable[[str], None] = lambda text: None
         self._environ = environ
         self._session: Session | None = None
         self._services = AsyncExitStack()
         self.run: asyncio.Task[Outcome | None] | None = None  # its result is None if it failed
         self._idle_work: asyncio.Task[None] | None = None
+        self.stop_watching: Callable[[], None] = lambda: None  # subagents, for the program
         self._key_owner = ""
 
     @property
@@ -88,26 +99,35 @@ class SessionHost:
     def report_notices(self) -> None:
         """Emit what the session has to say about how it was opened."""
         for notice in self.session.notices:
-            self._emit(notice)
+            self.emit(notice)
 
-    async def new(self, parent: Path | None = None) -> None:
-        """Start an empty session with the current model."""
+    async def new(self, parent: Path | None = None) -> bool:
+        """Start an empty session with the current model; False if an extension refused."""
+        if not await self.session.hooks.before_leave("new", ""):
+            return False
         await self.switch(self.options.next(parent=parent).with_model(self.session.model, self._key_owner))
+        return True
 
-    async def resume(self, path: Path) -> None:
-        """Open a stored session; nothing happens if it is this one."""
+    async def resume(self, path: Path) -> bool:
+        """Open a stored session, unless it is this one; False if an extension refused."""
         own = self.session.log.path
         if own is not None and own.exists() and path.exists() and path.samefile(own):
-            return
+            return True
+        if not await self.session.hooks.before_leave("resume", str(path)):
+            return False
         await self.switch(self.options.next(resume=str(path)))
+        return True
 
-    async def fork(self, entry: str | None) -> None:
-        """Continue in a copy of this session: of the branch that ends at `entry`."""
+    async def fork(self, entry: str | None) -> bool:
+        """Continue in a copy of this session, of the branch that ends at `entry`; False if refused."""
         path = self.session.log.path
         if path is None or not path.exists():
             raise TauError("This session is not saved, so it cannot be copied.")
+        if not await self.session.hooks.before_leave("fork", entry or ""):
+            return False
         options = self.options.next(fork=str(path), fork_entry=entry)
         await self.switch(options.with_model(self.session.model, self._key_owner))
+        return True
 
     def prompt(
         self, text: str, images: Sequence[ImageContent] = (), attachments: Sequence[Attachment] = ()
@@ -126,6 +146,11 @@ class SessionHost:
             raise UsageError("The message is empty.")
         if images and "image" not in self.session.model.input:
             raise UsageError(f"{self.session.model.key} does not support images; choose another model.")
+        for image in images:
+            _check_image(image.data, image.mime_type)
+        for item in attachments:
+            if item.type == "image":
+                _check_image(item.content, item.mime_type)
 
     def expand(self, text: str) -> str:
         """Expand a slash command that a file defines; other text stays as it is."""
@@ -155,8 +180,8 @@ class SessionHost:
         services = AsyncExitStack()
         try:
             session = await services.enter_async_context(create_session(options, self._environ))
-            services.callback(session.subscribe(self._emit))
-            services.callback(job_results.on_result(session, lambda: self._answer_results(session)))
+            services.callback(session.subscribe(self.emit))
+            services.callback(job_results.on_result(session, lambda: self.answer_results(session)))
         except BaseException:
             await services.aclose()
             raise
@@ -164,6 +189,8 @@ class SessionHost:
         self._session, self._services = session, services  # first, so that there always is one
         self._key_owner = self._key_owner or session.model.provider
         self.apply_host_parts()
+        if session.extensions is not None:
+            session.extensions.attach(extension_faces.ProgramFace(self))
         self._end_idle_work()
         await _close(earlier, its_services)
 
@@ -176,7 +203,7 @@ class SessionHost:
 
     def _start(self, session: Session, work: Callable[[Session], Awaitable[Outcome]]) -> None:
         self._end_idle_work()
-        self.run = spawn(self._tasks, self._run_to_end(session, work))
+        self.run = spawn(self.tasks, self._run_to_end(session, work))
 
     async def _run_to_end(
         self, session: Session, work: Callable[[Session], Awaitable[Outcome]]
@@ -188,21 +215,21 @@ class SessionHost:
             if verdict.remark:
                 log.warning(f"A run ended: {verdict.remark}")
         except TauError as error:
-            self._emit(Notice("error", str(error)))
+            self.emit(Notice("error", str(error)))
         except Exception as error:
             log.error("A run failed unexpectedly.", error)
             text = f"The run failed unexpectedly: {error!r}. The log file has the details."
-            self._emit(Notice("error", text))
+            self.emit(Notice("error", text))
         finally:
             self.run = None
         if session is self._session:
-            self._answer_results(session)
+            self.answer_results(session)
             if self.run is None:
-                self._idle_work = spawn(self._tasks, idle_tasks.while_idle(session, naming=self._naming))
+                self._idle_work = spawn(self.tasks, idle_tasks.while_idle(session, naming=self._naming))
         return outcome
 
-    def _answer_results(self, session: Session) -> None:
-        """Start a turn on the results of background jobs, if the agent is idle."""
+    def answer_results(self, session: Session) -> None:
+        """Start a turn on results of background jobs and notes of extensions, if the agent is idle."""
         if session is self._session and self.run is None and job_results.may_continue(session):
             self._start(session, lambda current: current.go_on(results=True))
 
@@ -216,3 +243,15 @@ async def _close(session: Session | None, services: AsyncExitStack) -> None:
     if session is not None:
         await session.activities.end()
     await services.aclose()
+
+
+def _check_image(data: str, mime_type: str) -> None:
+    """A server would refuse it, with this request and every later one."""
+    if mime_type not in IMAGE_TYPES or len(data) > MAX_IMAGE_CHARS:
+        return  # it is left out, and the model reads so
+    try:
+        found = image_type(a2b_base64(data, strict_mode=True))
+    except ValueError:
+        raise UsageError("An image is not valid base64.") from None
+    if found != mime_type:
+        raise UsageError(f"An image is not {mime_type}, but {found or 'of an unknown type'}.")

@@ -54,6 +54,9 @@ async def create_session(
     async with AsyncExitStack() as services:
         session = await compose(options, paths, environ, services)
         services.push_async_callback(session.close)
+        if session.extensions is not None:
+            services.push_async_callback(session.extensions.close)
+            session.extensions.start()
         yield session
 
 

@@ -1,9 +1,6 @@
 """Builds a session from files, models, tools and a log."""
 
 import asyncio
-import os
-import re
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cache, partial
@@ -12,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from tau.agent.event_bus import EventBus
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks, Refusal, ToolQuestion
 from tau.agent.loop_owner import Complete, StreamFunction
@@ -21,7 +19,7 @@ from tau.ai.assembler import complete
 from tau.ai.model import Model, ThinkingLevel, thinking_level
 from tau.ai.wire import ToolCall
 from tau.base.errors import ToolError, UsageError
-from tau.base.files import is_private, mode_of, temporary_folder, typed_path
+from tau.base.files import is_private, mode_of, temporary_folder
 from tau.base.late import late
 from tau.base.run import LocalRunner, Runner, find_shell
 from tau.base.tasks import shielded
@@ -34,7 +32,7 @@ from tau.coding.files.source_files import CodeDetector
 from tau.coding.files.workspace_folders import WorkspaceFolders
 from tau.coding.model_resolver import ResolvedModel
 from tau.coding.output import OutputCap, widest_limits
-from tau.coding.prompts.system import SystemPrompt
+from tau.coding.prompts.system import SystemPrompt, read_text_or_file
 from tau.coding.resources import SessionResources, open_resources
 from tau.coding.sandbox import LateSandbox, SandboxHook
 from tau.coding.session.runner import MoreTools
@@ -43,11 +41,26 @@ from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
-from tau.config.discovery.providers import Kind, Root, find_roots, has_any
+from tau.config.discovery.providers import (
+    CODE,
+    Kind,
+    Root,
+    find_roots,
+    has_any,
+    has_entry_points,
+    has_hook_files,
+)
 from tau.config.layers import LoadedSettings, load_settings
-from tau.config.paths import PROJECT_FOLDER, Paths, project_dir, project_folders
+from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
-from tau.sdk.environment import LateFence, LateNestedContext, ToolEnvironment, make_environment
+from tau.sdk.environment import (
+    LateFence,
+    LateNestedContext,
+    ToolEnvironment,
+    add_language_servers,
+    make_environment,
+    open_team,
+)
 from tau.sdk.models import SessionModels, open_models
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, track_last_session
@@ -56,10 +69,14 @@ if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
+    from tau.coding.task.late_team import LateTeam
+    from tau.ext.extensions.host import ExtensionHost
     from tau.sdk.command_hooks import LateHooks
     from tau.sdk.more_tools import MoreToolsInput
 
 effects_approval = late("tau.agent.approved_effects")
+extension_setup = late("tau.ext.extensions.setup")
+budgets = late("tau.coding.task.budgets")
 faux = late("tau.ai.faux")
 late_hooks = late("tau.sdk.command_hooks")
 secret_placeholders = late("tau.coding.secret_placeholders")
@@ -73,14 +90,8 @@ skill_urls = late("tau.coding.skills.urls")
 supplying = late("tau.coding.supplies")
 trust = late("tau.config.trust")
 more_tools = late("tau.sdk.more_tools")
-language_servers = late("tau.sdk.language_servers")
-edit_diagnostics = late("tau.coding.lsp.edit_diagnostics")
 
 SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
-
-HOOK_KINDS: tuple[Kind, ...] = ("hooks", "settings")
-"""Where command hooks can be."""
-_PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
 
 
 async def compose(
@@ -89,27 +100,28 @@ async def compose(
     settings = (loaded := _load_settings(options, paths)).settings
     conversation = await _open_conversation(options, paths, settings, services)
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
-    models = await open_models(options, settings, paths, environ, outside, conversation, services)
     trusted, is_distrusted, problems = await _trust(options, paths)
-    environment = await _open_environment(options, conversation, runner, models, settings, services)
+    roots = find_roots(options.cwd, paths)
+    supplies = cache(lambda: supplying.Supplies(options.cwd, paths, settings, trusted=trusted, roots=roots))
+    host = await _load_extensions(options, settings, paths, supplies, roots, events := EventBus(), services)
+    models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
+    environment = await _open_environment(options, conversation, runner, models, settings, services, events)
     folders = WorkspaceFolders(options.cwd, options.add_dirs)
     shared = (runner, paths, settings, environ, services)
     resources = await open_resources(options.cwd, *shared, outside, sandbox)
-    resources, diagnostics = await _add_language_servers(resources, options, shared, environment, trusted)
-    ask = partial(complete, stream := _stream(options, settings, models))
+    resources, diagnostics = await add_language_servers(resources, options, shared, environment, trusted)
+    ask = partial(complete, stream := _stream(options, settings, models, host, environment.team))
     tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
-    roots = find_roots(options.cwd, paths)
-    supplies = _supplies(options, paths, settings, environment, trusted=trusted, roots=roots)
     known = (options, paths, settings, environ, environment, outside, permissions, supplies)
-    asked = _command_hooks(*known, roots, trusted=trusted, services=services)
-    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked)
+    asked = _command_hooks(*known, trusted=trusted, services=services) if has_hook_files(roots) else None
+    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked, host)
     fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
-    around = (paths, environ, environment.events.emit, conversation, services, (outside, sandbox))
+    around = (paths, environ, environment, folders, ask, conversation, services, (outside, sandbox))
     more = await _open_more(options, settings, around, supplies, roots)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
-    files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems)
+    files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems, host)
     nested_context = LateNestedContext(supplies, folders, conversation, environment.queue, settings)
     session = Session(
         SessionParts(
@@ -121,27 +133,25 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=_chain(asked, hooks, diagnostics, fence, nested_context, more.selection, rules),
+            hooks=_chain(asked, hooks, diagnostics, fence, nested_context, *more.hooks, rules),
             more=more,
             command_hooks=asked,
             rules=rules,
-            plan=environment.plan,
             permissions=permissions,
-            todos=environment.todos,
-            recorder=environment.recorder,
             folders=folders,
-            queue=environment.queue,
-            events=environment.events,
-            activities=environment.activities,
+            **environment.session_parts(),
             resources=resources,
             settings=settings,
             trusted=trusted,
             complete=ask,
             resolve_model=models.resolve,
             notices=_notices([*problems, *permissions.problems], models.resolved),
+            extensions=host,
         )
     )
-    return _connect(session, environment, models, paths)
+    outer = (paths, environ, services, outside)
+    await open_team(compose, session, environment, models, options, roots, outer, host)
+    return _connect(session, environment, models, paths, host, ask)
 
 
 def _tools(
@@ -163,39 +173,10 @@ def _tools(
         can_ask=options.ui is not None,
         code=_code_detector(options),
         urls=environment.world.urls,
+        team=environment.team,
+        agent=environment.team.agent,
     )
     return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
-
-
-async def _add_language_servers(
-    resources: SessionResources,
-    options: SessionOptions,
-    shared: tuple[Runner, Paths, Settings, Mapping[str, str], AsyncExitStack],
-    environment: ToolEnvironment,
-    trusted: bool,
-) -> tuple[SessionResources, Hooks | None]:
-    """And what shows their diagnostics. Where tools work on another machine, there are none."""
-    runner, paths, settings, environ, services = shared
-    if not options.lsp or not settings.lsp.enabled or options.wrap_runner or options.disk:
-        return resources, None
-    if not await asyncio.to_thread(_has_files, options.cwd):
-        return resources, None
-    servers = await language_servers.open_language_servers(
-        options.cwd, settings.lsp, paths, environ, runner, services, trusted=trusted
-    )
-    if servers is None:
-        return resources, None
-    hook = edit_diagnostics.EditDiagnostics(servers, settings.lsp, environment.queue, options.cwd)
-    return replace(resources, language_servers=servers), hook
-
-
-def _has_files(cwd: Path) -> bool:
-    """Whether there is anything that could mark a project; an empty folder has no servers."""
-    try:
-        with os.scandir(cwd) as entries:
-            return any(entry.name != PROJECT_FOLDER for entry in entries)
-    except OSError:
-        return False
 
 
 async def _open_more(
@@ -208,17 +189,30 @@ async def _open_more(
     """Nothing, and no import, if no file can name a server and no tool can be hidden."""
     is_found = options.mcp and settings.mcp.enabled and has_any(roots, SERVER_KINDS)
     named = is_found or options.mcp_files or options.mcp_servers
+    if options.parent_servers is not None and settings.mcp.enabled:
+        return more_tools.shared_tools(options.parent_servers, settings, around[5])
     if not named and settings.tools.discovery_mode != "all":
         return MoreTools()
     found = (lambda: supplies().discovery) if is_found else None
     return await more_tools.open_more_tools(options, settings, *around, discover=found)
 
 
-def _connect(session: Session, environment: ToolEnvironment, models: SessionModels, paths: Paths) -> Session:
+def _connect(
+    session: Session,
+    environment: ToolEnvironment,
+    models: SessionModels,
+    paths: Paths,
+    host: "ExtensionHost | None",
+    ask: Complete,
+) -> Session:
     """Let the parts know their session."""
+    _register_supplies(environment, session.supplies)
+    if host is not None:
+        host.bind(session, environment.world, ask, models.find)
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
     environment.plan.changed = partial(_plan_changed, session)
-    track_last_session(session, paths)
+    if not environment.team.agent:
+        track_last_session(session, paths)
     session.record_changes()
     return session
 
@@ -230,12 +224,15 @@ async def _open_environment(
     models: SessionModels,
     settings: Settings,
     services: AsyncExitStack,
+    events: EventBus,
 ) -> ToolEnvironment:
     made = make_environment(
         *(conversation, options.cwd, runner, models.roles, settings),
         ui=options.ui,
         dialogs=options.dialogs,
         disk=options.disk,
+        events=events,
+        seat=options.agent,
     )
     await made.open(services)
     return made
@@ -275,7 +272,7 @@ async def call_alone(
     conversation = SessionLog.new(None, cwd)
     environment = make_environment(conversation, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
     await environment.open(services)
-    _supplies(options, paths, settings, environment)
+    _register_supplies(environment, cache(lambda: supplying.Supplies(cwd, paths, settings)))
     permissions = _permissions(options, paths, settings, environment, conversation)
     folders = WorkspaceFolders(cwd, ())
     hooks = _hooks(
@@ -295,8 +292,20 @@ async def call_alone(
     return await hooks.after_tool(call, output)
 
 
-def _stream(options: SessionOptions, settings: Settings, models: SessionModels) -> StreamFunction:
+def _stream(
+    options: SessionOptions,
+    settings: Settings,
+    models: SessionModels,
+    host: "ExtensionHost | None",
+    team: "LateTeam",
+) -> StreamFunction:
     stream = options.stream or models.client.stream
+    if options.agent is not None:
+        stream = options.agent.gate(stream)
+    elif settings.task.max_total_cost:
+        team.meter, stream = budgets.limit_cost(stream, settings.task.max_total_cost)
+    if host is not None:
+        stream = host.wrap_stream(stream)
     if settings.secrets.obfuscate:
         stream = secret_placeholders.obfuscated(stream, secrets.known_secrets())
     return stream
@@ -374,20 +383,29 @@ def _load_settings(options: SessionOptions, paths: Paths) -> LoadedSettings:
     return loaded
 
 
-def _supplies(
-    options: SessionOptions,
-    paths: Paths,
-    settings: Settings,
-    environment: ToolEnvironment,
-    *,
-    trusted: bool = False,
-    roots: Sequence[Root] | None = None,
-) -> "Callable[[], Supplies]":
-    """What files supply, scanned when first needed, also by a `skill://` URL."""
-    supplies = cache(lambda: supplying.Supplies(options.cwd, paths, settings, trusted=trusted, roots=roots))
+def _register_supplies(environment: ToolEnvironment, supplies: "Callable[[], Supplies]") -> None:
+    """Let URLs name what files supply, which is scanned when first needed."""
     environment.world.urls.register_late("skill", lambda: skill_urls.SkillUrls(supplies().skills))
     environment.world.urls.register_late("rule", lambda: rule_urls.RuleUrls(supplies().rules))
-    return supplies
+
+
+async def _load_extensions(
+    options: SessionOptions,
+    settings: Settings,
+    paths: Paths,
+    supplies: "Callable[[], Supplies]",
+    roots: Sequence[Root],
+    events: EventBus,
+    services: AsyncExitStack,
+) -> "ExtensionHost | None":
+    """The host of the extensions; None if there are none, which costs no import."""
+    given = options.extensions or options.hook_files or options.extension_functions
+    own = [root for root in roots if root.provider.id in ("native", "tau-plugins")]
+    has_plugins = any(root.plugin for root in own)
+    found = settings.extensions or has_plugins or has_any(own, CODE) or has_entry_points(paths.home)
+    if not given and (options.no_extensions or not found):
+        return None
+    return await extension_setup.load_extensions(options, settings, paths, supplies, events.emit, services)
 
 
 async def _prompt_files(
@@ -396,9 +414,10 @@ async def _prompt_files(
     supplies: "Callable[[], Supplies]",
     model: Model,
     problems: list[str],
+    host: "ExtensionHost | None",
 ) -> "PromptFiles | None":
     """What files supply to the prompt; they are read in a thread. None if there are none."""
-    if not has_any(roots) and not settings.skills.custom_directories:
+    if not has_any(roots) and not settings.skills.custom_directories and host is None:
         return None
     return await asyncio.to_thread(lambda: supplies().read_prompts(model, problems.append))
 
@@ -412,13 +431,10 @@ def _command_hooks(
     outside: Runner,
     permissions: SessionPermissions,
     supplies: "Callable[[], Supplies]",
-    roots: Sequence[Root],
     *,
     trusted: bool,
     services: AsyncExitStack,
-) -> "LateHooks | None":
-    if not has_any(roots, HOOK_KINDS):
-        return None
+) -> "LateHooks":
     parts = late_hooks.HookParts(
         cwd=options.cwd,
         paths=paths,
@@ -444,8 +460,8 @@ def _system_prompt(
     options: SessionOptions, folders: WorkspaceFolders, files: "PromptFiles | None"
 ) -> Callable[[Model], str]:
     """A flag comes before the user's SYSTEM.md; both additions count."""
-    replacement = _read_text_or_file(options.system_prompt)
-    addition = _read_text_or_file(options.append_system_prompt)
+    replacement = read_text_or_file(options.system_prompt)
+    addition = read_text_or_file(options.append_system_prompt)
     if files is None:
         return SystemPrompt(
             cwd=options.cwd, add_dirs=lambda: folders.added, replacement=replacement, addition=addition
@@ -458,21 +474,6 @@ def _system_prompt(
         replacement=files.replacement if replacement is None else replacement,
         addition="\n\n".join(text for text in (files.addition, addition) if text) or None,
     )
-
-
-def _read_text_or_file(value: str | None) -> str | None:
-    """Return the prompt, reading it if the value is the path of a file. Raises UsageError."""
-    if value is None or "\n" in value or len(value) > 4096:
-        return value
-    path = typed_path(value)
-    mode = mode_of(path)
-    if not stat.S_ISREG(mode) and (stat.S_ISDIR(mode) or re.fullmatch(_PATH, value)):
-        problem = "does not exist" if not mode else "is a folder" if stat.S_ISDIR(mode) else "is not a file"
-        raise UsageError(f'The prompt file "{value}" {problem}. If this is the prompt itself, add a space.')
-    try:
-        return path.read_text(encoding="utf-8") if mode else value
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The prompt file {path} cannot be read: {error}.") from None
 
 
 class _StoredRules(RuleStore):
@@ -495,6 +496,8 @@ def _permissions(
     environment: ToolEnvironment,
     conversation: SessionLog,
 ) -> SessionPermissions:
+    if options.agent is not None:
+        return options.agent.permissions(environment.plan, conversation, environment.events.emit)
     project = project_dir(options.cwd, paths)
     return SessionPermissions(
         settings.tools,
@@ -546,17 +549,18 @@ def _hooks(
     sandbox: LateSandbox | None,
     permissions: SessionPermissions,
     asked_first: Hooks | None = None,
+    host: "ExtensionHost | None" = None,
     *,
     records: bool = True,
 ) -> Hooks:
     """Ask no approval for calls that another hook blocks, record no blocked calls, cap the output last."""
     temporary = temporary_folder(environ)
     # In a temporary folder that is open to all, another user can leave links and watch names.
-    own = (temporary,) if is_private(temporary) else ()
+    private = (temporary,) if is_private(temporary) else ()
 
     def workspace() -> Workspace:
         return Workspace.of(
-            (*folders.all, *own),
+            (*folders.all, *private),
             protected=(paths.home,),
             temporary=(temporary,),
             shell=Path(settings.shell_path or find_shell()).name,
@@ -586,4 +590,5 @@ def _hooks(
         folders.on_change(sandbox.change_roots)
         contain.append(SandboxHook(sandbox))
     record = (environment.recorder,) if records else ()
-    return HookChain((*options.hooks, *contain, approval, *record, cap))
+    own = () if host is None else (host.hooks,)
+    return HookChain((*options.hooks, *own, *contain, approval, *record, cap))

@@ -2,10 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from tau.ai.catalog import load_catalog, pick_model
+from tau.ai.catalog import Catalog, load_catalog, pick_model
 from tau.ai.client import Client
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model, ThinkingLevel
@@ -20,10 +22,13 @@ from tau.coding.plan.mode import resumed_model
 from tau.coding.session.storage.log import SessionLog
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
-from tau.config.models_file import load_models_file, merge_models
+from tau.config.models_file import ModelsFile, add_providers, load_models_file, merge_models
 from tau.config.paths import Paths
 from tau.config.settings import Settings
 from tau.sdk.options import SessionOptions
+
+if TYPE_CHECKING:
+    from tau.ext.extensions.host import ExtensionHost
 
 # Besides the default model. Settings may name more.
 ROLES = ("smol", "slow", "vision", "plan", "task", "commit")
@@ -37,6 +42,10 @@ plan_limits = late("tau.ai.plan_limits")
 plan_usage = late("tau.config.plan_usage")
 
 
+async def _find_none(pattern: str) -> Model | None:
+    return None
+
+
 class SessionModels(Struct, frozen=True):
     """The first model, the roles, and the connection to their servers."""
 
@@ -45,6 +54,8 @@ class SessionModels(Struct, frozen=True):
     client: Client
     warnings: list[str]
     resolve: Callable[[str], Awaitable[Model | None]] | None = None  # fallback
+    find: Callable[[str], Model] = lambda pattern: faux.FAUX_MODEL  # raises UsageError
+    find_usable: Callable[[str], Awaitable[Model | None]] = _find_none
 
 
 async def open_models(
@@ -55,24 +66,20 @@ async def open_models(
     runner: LocalRunner,
     conversation: SessionLog,
     services: AsyncExitStack,
+    host: "ExtensionHost | None" = None,
 ) -> SessionModels:
     http = HttpTransport(environ, timeouts := _timeouts(settings))
     services.push_async_callback(http.close)
     keys: dict[str, str] = {}
-    file = load_models_file(paths.models)
+    file = _models_file(paths, host)
     catalog = merge_models(load_catalog(), file)
     auth = AuthFile(paths.auth)
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys, http=http)
-    recorded = http if options.ui is None else exchange_log.recorded(http)  # for /debug
+    sent = http if options.ui is None else exchange_log.recorded(http)  # for /debug
+    client = Client(sent, credentials, timeouts, address=credentials.address)
     known_limits: dict[str, plan_limits.PlanLimits] = {}
-    client = Client(recorded, credentials, timeouts, address=credentials.address)
     client.on_headers = _limits_watch(known_limits, credentials, paths)
-    credentials.warn = lambda warning: client.warn(warning)
-    client.may_send_plain = lambda model, host: (
-        host in settings.keys.plain_http_hosts
-        or model.provider in keys  # --api-key
-        or (model.provider in file.keys and not model.custom_address)  # both are in models.json
-    )
+    _connect_client(client, credentials, settings, file, keys, host)
     if options.stream is not None:
         resolved = ResolvedModel(model=faux.FAUX_MODEL)
         return SessionModels(resolved, ModelRoles(resolved.model), client, file.warnings)
@@ -88,6 +95,33 @@ async def open_models(
         servers=paths.servers,
         ui=options.ui,
     )
+    resolved = await _find_first(options, resolver, conversation)
+    named = {**_named_roles(environ), **options.roles}
+    roles, levels, problems = _roles({**settings.model_roles, **named}, resolver, named)
+    chains = settings.retry.fallback_chains
+    resolve = fallback.make_resolver(catalog, credentials, environ, runner) if chains else None
+
+    async def find_usable(pattern: str) -> Model | None:
+        return await fallback.make_resolver(catalog, credentials, environ, runner)(pattern)
+
+    def available() -> Iterator[Model]:
+        return (model for model in catalog.models if credentials.available(model.provider))
+
+    by_role = ModelRoles(resolved.model, roles, available, levels, known_limits, settings.local.num_ctx)
+    warnings = [*file.warnings, *auth.warnings, *problems]
+    return SessionModels(
+        resolved, by_role, client, warnings, resolve, partial(_find_model, catalog, credentials), find_usable
+    )
+
+
+async def _find_first(
+    options: SessionOptions, resolver: ModelResolver, conversation: SessionLog
+) -> ResolvedModel:
+    """The model of the first request; that of an agent is known."""
+    if options.agent is not None:
+        if options.api_key is not None:
+            resolver.keys[options.agent.model.provider] = options.api_key
+        return ResolvedModel(model=options.agent.model)
     request = ModelRequest(
         provider=options.provider,
         model=options.model,
@@ -95,17 +129,37 @@ async def open_models(
         key=options.api_key,
         resumed=resumed_model(conversation),
     )
-    resolved = await resolver.find(request)
-    named = {**_named_roles(environ), **options.roles}
-    roles, levels, problems = _roles({**settings.model_roles, **named}, resolver, named)
-    chains = settings.retry.fallback_chains
-    resolve = fallback.make_resolver(catalog, credentials, environ, runner) if chains else None
+    return await resolver.find(request)
 
-    def available() -> Iterator[Model]:
-        return (model for model in catalog.models if credentials.available(model.provider))
 
-    by_role = ModelRoles(resolved.model, roles, available, levels, known_limits, settings.local.num_ctx)
-    return SessionModels(resolved, by_role, client, [*file.warnings, *auth.warnings, *problems], resolve)
+def _find_model(catalog: Catalog, credentials: KeyCredentials, pattern: str) -> Model:
+    return pick_model(catalog, pattern, prefer=credentials.providers_with_keys()).model
+
+
+def _connect_client(
+    client: Client,
+    credentials: KeyCredentials,
+    settings: Settings,
+    file: ModelsFile,
+    keys: Mapping[str, str],
+    host: "ExtensionHost | None",
+) -> None:
+    if host is not None:
+        client.on_response, client.on_refused = host.on_response, host.on_refused
+    credentials.warn = lambda warning: client.warn(warning)
+    client.may_send_plain = lambda model, name: (
+        name in settings.keys.plain_http_hosts
+        or model.provider in keys  # --api-key
+        or (model.provider in file.keys and not model.custom_address)  # both are in models.json
+    )
+
+
+def _models_file(paths: Paths, host: "ExtensionHost | None") -> ModelsFile:
+    """The user's models.json, and the providers of extensions."""
+    file = load_models_file(paths.models)
+    for path, providers in () if host is None else host.providers():
+        file = add_providers(file, path, providers)
+    return file
 
 
 def _limits_watch(

@@ -4,14 +4,18 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, TypeAlias
 
-from tau.agent.events import AgentEvent, Notice
+from tau.agent.events import Notice, ServersChanged
+from tau.agent.loop_owner import Complete
 from tau.base.late import late
 from tau.base.run import LocalRunner
+from tau.coding.files.workspace_folders import WorkspaceFolders
+from tau.coding.ports import ServerPort
 from tau.coding.sandbox import LateSandbox
 from tau.coding.session.runner import MoreTools
 from tau.coding.session.storage.log import SessionLog
 from tau.config.paths import Paths
 from tau.config.settings import Settings
+from tau.sdk.environment import ToolEnvironment
 from tau.sdk.options import SessionOptions
 
 if TYPE_CHECKING:
@@ -26,11 +30,19 @@ tool_selection = late("tau.coding.tool_search.selection")
 MoreToolsInput: TypeAlias = tuple[
     Paths,
     Mapping[str, str],
-    Callable[[AgentEvent], None],
+    ToolEnvironment,
+    WorkspaceFolders,
+    Complete,
     SessionLog,
     AsyncExitStack,
     tuple[LocalRunner, LateSandbox | None],
 ]
+
+
+def shared_tools(servers: ServerPort, settings: Settings, conversation: SessionLog) -> MoreTools:
+    """An agent uses the connections of the session it works for."""
+    selection = tool_selection.ToolSelection(conversation, settings, servers.tools)
+    return MoreTools(selection, None, (selection,))
 
 
 async def open_more_tools(
@@ -38,7 +50,9 @@ async def open_more_tools(
     settings: Settings,
     paths: Paths,
     environ: Mapping[str, str],
-    emit: Callable[[AgentEvent], None],
+    environment: ToolEnvironment,
+    folders: WorkspaceFolders,
+    ask: Complete,
     conversation: SessionLog,
     services: AsyncExitStack,
     run: tuple[LocalRunner, LateSandbox | None],
@@ -54,8 +68,12 @@ async def open_more_tools(
             environ=environ,
             contained=run[0].inside(run[1]),
             outside=run[0],
-            warn=lambda text: emit(Notice("warning", text)),
-            is_headless=options.ui is None,
+            warn=lambda text: environment.events.emit(Notice("warning", text)),
+            ui=options.ui,
+            complete=ask,
+            model=lambda: environment.world.models.role("smol"),
+            folders=lambda: folders.all,
+            sampling_tokens=settings.mcp.sampling_tokens,
         )
 
     late_servers = None
@@ -63,9 +81,13 @@ async def open_more_tools(
         late_servers = servers.LateServers(
             parts,
             discover,
+            environment.world.urls,
             files=options.mcp_files,
             given=[(name, fields, "sdk") for name, fields in options.mcp_servers.items()],
         )
+        late_servers.changed = lambda: environment.events.emit(ServersChanged(late_servers.states()))
         await services.enter_async_context(late_servers)
     supply = list if late_servers is None else late_servers.tools
-    return MoreTools(tool_selection.ToolSelection(conversation, settings, supply), late_servers)
+    selection = tool_selection.ToolSelection(conversation, settings, supply)
+    hooks = (selection,) if late_servers is None else (late_servers, selection)
+    return MoreTools(selection, late_servers, hooks)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
@@ -14,11 +14,12 @@ from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.ai.model import Model, ThinkingLevel
 from tau.base.run import Runner
-from tau.coding.ports import CodingDialogs
+from tau.coding.ports import CodingDialogs, ServerPort
 from tau.config.paths import current_folder
 
 if TYPE_CHECKING:
     from tau.coding.rules.rule import RuleFile
+    from tau.coding.task.seat import AgentSeat
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -51,6 +52,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     lsp: bool = True  # use language servers
     mcp: bool = True  # start the MCP servers that files define
     mcp_files: tuple[Path, ...] = ()  # more files that define some
+    parent_servers: ServerPort | None = None  # of the session that an agent works for
     mcp_servers: dict[str, dict[str, Any]] = {}  # and servers by name, as in such a file
     settings: dict[str, Any] = {}  # override all files; dotted keys
     ui: Ui | None = None
@@ -59,7 +61,15 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     wrap_runner: Callable[[Runner], Runner] | None = None  # decides where commands of tools run
     rules: "tuple[RuleFile, ...]" = ()  # besides those found in files
     stream: StreamFunction | None = None  # replaces the real model; see tau.ai.faux
+    extensions: tuple[str, ...] = ()  # paths, as with -e
+    hook_files: tuple[str, ...] = ()  # Python hooks, as with --hook
+    extension_functions: tuple[Callable[..., Any], ...] = ()  # each is called as `extension(tau)`
+    no_extensions: bool = False  # only those given here
+    watch_extensions: bool = False  # load those given here again when they change
+    flags: dict[str, str] = {}  # of extensions, as with --flag
+    start_reason: Literal["startup", "new", "resume", "fork", "reload"] = "startup"
     hooks: tuple[Hooks, ...] = ()  # called in this order, before approval
+    agent: "AgentSeat | None" = None  # set by tau for the sessions of subagents
 
     def __post_init__(self) -> None:
         """Resolve relative folders now, so a later change of directory does not matter."""
@@ -68,7 +78,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     def next(self, **choice: Any) -> "SessionOptions":
         """The options of a later session of the same program: another choice of what to open."""
         opened = {"resume": None, "fork": None, "fork_entry": None, "parent": None, "continue_recent": False}
-        return replace(self, **{**opened, **choice})
+        kind = "resume" if choice.get("resume") else "fork" if choice.get("fork") else "new"
+        return replace(self, **{**opened, "start_reason": kind, **choice})
 
     def with_model(self, model: Model, key_owner: str) -> "SessionOptions":
         """The same with the model of another session, whatever the flags name.

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from tau.agent.events import ServerState
+from tau.agent.hooks import Hooks
 from tau.agent.tool import Tool
+from tau.ai.wire import UserMessage
 from tau.base import log
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.base.tasks import spawn
-from tau.coding.ports import ServerStatus
+from tau.coding.ports import ServerStatus, UrlRouter
 from tau.coding.sandbox import LateSandbox
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
@@ -27,22 +30,25 @@ if TYPE_CHECKING:
 config_files = late("tau.ext.mcp.config_files")
 hosts = late("tau.ext.mcp.servers")
 reports = late("tau.ext.mcp.report")
+prompts = late("tau.ext.mcp.prompts")
+resources = late("tau.ext.mcp.resources")
 supplies = late("tau.coding.supplies")
 trust = late("tau.config.trust")
 
 
-class LateServers:
+class LateServers(Hooks):
     """Implements `ServerPort`. Use as `async with`; files are read and servers start in the background."""
 
     def __init__(
         self,
         parts: "Callable[[], McpParts]",
         discovery: "Callable[[], CapabilityRegistry] | None",
+        urls: UrlRouter,
         *,
         files: Sequence[Path] = (),
         given: Iterable[tuple[str, Mapping[str, Any], str]] = (),
     ) -> None:
-        self._parts, self._discovery = parts, discovery
+        self._parts, self._discovery, self._urls = parts, discovery, urls
         self._files, self._given = tuple(files), tuple(given)
         self._group = asyncio.TaskGroup()
         self._loading: asyncio.Task[None] | None = None
@@ -75,6 +81,7 @@ class LateServers:
             if listing.entries or listing.errors:
                 self.servers = hosts.McpServers(parts, self._group)
                 self.servers.parts.changed = lambda: self.changed()
+                self._urls.register(resources.ResourceUrls(self.servers))
                 self.servers.start(listing)
         except TauError as error:
             self._error = error
@@ -94,8 +101,29 @@ class LateServers:
         return self.servers
 
     async def wait_first(self) -> None:
+        began = asyncio.get_running_loop().time()
         if (servers := await self.loaded()) is not None:
-            await servers.wait_first()
+            await servers.wait_first(began)
+
+    def states(self) -> list[ServerState]:
+        return [ServerState(row.name, row.state, row.why, row.tools) for row in self.status()]
+
+    def instructions(self) -> str:
+        return "" if self.servers is None else self.servers.instructions
+
+    async def input(self, message: UserMessage) -> UserMessage | None:
+        """As a hook: expand a message that names a prompt of a server."""
+        if (servers := await self.loaded()) is None:
+            return message
+        return await prompts.expand_prompt(message, servers.connections)
+
+    def prompt_names(self) -> list[tuple[str, str]]:
+        found = () if self.servers is None else self.servers.connections.values()
+        return [
+            (f"{one.name}:{prompt.get('name')}", str(prompt.get("description") or ""))
+            for one in found
+            for prompt in one.prompts
+        ]
 
     async def wait_settled(self) -> None:
         if (servers := await self.loaded()) is not None:
@@ -108,13 +136,18 @@ class LateServers:
     async def open(self) -> "McpServers":
         if (await self.loaded()) is None:
             self.servers = hosts.McpServers(self._parts(), self._group)
+            self._urls.register(resources.ResourceUrls(self.servers))
         assert self.servers is not None
         return self.servers
 
 
 @asynccontextmanager
 async def open_servers(
-    cwd: Path, environ: Mapping[str, str], *, start: Sequence[str] | None = None
+    cwd: Path,
+    environ: Mapping[str, str],
+    *,
+    start: Sequence[str] | None = None,
+    tell: Callable[[str], None] = log.warning,
 ) -> "AsyncIterator[McpServers | None]":
     """The servers of a folder without a session; those named in `start` connect, or all. None if off."""
     paths = user_paths(environ)
@@ -142,6 +175,7 @@ async def open_servers(
             outside=outside,
             warn=log.warning,
             is_live=False,
+            tell=tell,
         )
         group = await services.enter_async_context(asyncio.TaskGroup())
         servers = hosts.McpServers(parts, group)

@@ -4,6 +4,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from tau.ai.faux import Say, Use
 from tests.ext.hooks.rig import YOLO, HookRun, bash, call, events, home, hook, user_hooks
 from tests.support.json_server import JsonServer
@@ -40,13 +42,16 @@ def test_hooks_of_a_trusted_repository_stay_in_the_sandbox(tmp_path: Path) -> No
     assert (tmp_path / "repo/inside").exists() and not outside.exists()
 
 
-def test_own_hook_that_names_a_file_of_an_untrusted_folder_stays_in_the_sandbox(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ['sh "$CLAUDE_PROJECT_DIR/check.sh"', "sh ./check.sh", "sh check.sh"])
+def test_own_hook_that_names_a_file_of_an_untrusted_folder_stays_in_the_sandbox(
+    command: str, tmp_path: Path
+) -> None:
     outside = home() / "escaped"
-    project_file(tmp_path / "repo", "check.sh", f"touch {outside}; exit 0")
-    user_hooks(events(PreToolUse=[hook('sh "$CLAUDE_PROJECT_DIR/check.sh"')]))
+    project_file(tmp_path / "repo", "check.sh", f"touch {outside}; touch inside; exit 0")
+    user_hooks(events(PreToolUse=[hook(command)]))
     settings = {**YOLO, "sandbox.mode": "auto"}
     HookRun(tmp_path / "repo", call(bash("touch made")), settings=settings).go("go")
-    assert not outside.exists()
+    assert (tmp_path / "repo/inside").exists() and not outside.exists()
 
 
 def test_files_of_tau_codex_and_plugins_count(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_deleted_session_is_gone(tmp_path: Path) -> None:
 def test_session_in_no_folder_is_refused(cwd: str, tmp_path: Path) -> None:
     async def work(served: Served) -> None:
         refused = await served.client.post("/v1/sessions", {"cwd": cwd})
-        assert (refused.status, refused.code) == (400, "invalid_request")
+        assert (refused.status, refused.code) == (404, "not_found")
         assert "There is no folder" in refused.json["error"] and len(refused.json["error"]) < 600
         id = await served.session()
         await served.ask(id, "hi")

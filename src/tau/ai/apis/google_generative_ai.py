@@ -13,7 +13,7 @@ from tau.ai.apis.google_body import build_body
 from tau.ai.apis.request import headers, post
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.model import Model
-from tau.ai.sse import DOCUMENT, decode_event, read_events
+from tau.ai.sse import DOCUMENT, decode_event, event_decoder, read_events
 from tau.ai.transport import Transport
 from tau.base.errors import ProviderError
 from tau.base.late import late
@@ -45,7 +45,7 @@ async def stream(
                     for delta in answer.read_document(data):
                         yield delta
                     break
-                for delta in answer.read(answer.decode(data), data):
+                for delta in answer.read(_decode(data), data):
                     yield delta
         except ProviderError:
             if not answer.ended:  # the connection may close right after the last event
@@ -123,7 +123,7 @@ class _Chunk(Struct, frozen=True, rename="camel"):
 
 _CHUNK = msgspec.json.Decoder(_Chunk)
 _CHUNKS = msgspec.json.Decoder(list[_Chunk])
-_decode = _CHUNK.decode
+_decode = event_decoder(_CHUNK, _Chunk())
 
 
 class _Answer:
@@ -140,12 +140,6 @@ class _Answer:
         self._is_open = False  # a text or thinking block
         self._reason: d.DoneReason = "stop"
         self.ended = False
-
-    def decode(self, data: bytes) -> _Chunk:
-        try:
-            return _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return decode_event(_CHUNK, data) if data.strip() else _Chunk()
 
     def read(self, chunk: _Chunk, data: bytes) -> Iterator[d.Delta]:
         if chunk.error:

@@ -13,7 +13,7 @@ from tau.ai.apis.openai_body import build_body
 from tau.ai.apis.request import as_count, as_text, headers, post
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.model import Model
-from tau.ai.sse import DOCUMENT, decode_document, decode_event, read_events
+from tau.ai.sse import DOCUMENT, decode_document, event_decoder, read_events
 from tau.ai.transport import Transport
 from tau.ai.wire import new_call_id
 from tau.base.errors import ProviderError
@@ -43,7 +43,7 @@ async def stream(
                 if data == DONE:
                     answer.ended = True
                     break
-                chunk = answer.decode(data)
+                chunk = _decode(data)
                 if not answer.details and not answer.field and (text := _only_text(chunk, answer.place)):
                     yield d.TextPiece(text)
                 else:
@@ -103,7 +103,7 @@ class _Chunk(Struct, frozen=True):
 
 
 _CHUNK = msgspec.json.Decoder(_Chunk)
-_decode = _CHUNK.decode
+_decode = event_decoder(_CHUNK, _Chunk())
 
 
 def _only_text(chunk: _Chunk, place: int | None) -> str | None:
@@ -173,12 +173,6 @@ class _Answer:
         self.details: list[dict[str, object]] = []  # of the open reasoning, to send back
         self._names_field = model.compat.thinking_field == "same"
         self.field = ""  # of the open thinking block
-
-    def decode(self, data: bytes) -> _Chunk:
-        try:
-            return _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return decode_event(_CHUNK, data) if data.strip() else _Chunk()
 
     def read(self, chunk: _Chunk, data: bytes) -> Iterator[d.Delta]:
         choice = self._choice(chunk)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tau.ai.plan_limits import header_number
 from tau.base.late import late
 
 datetime = late("datetime")
@@ -98,11 +99,11 @@ def _date(text: str) -> float | None:
 
 
 def _explicit(headers: Mapping[str, str], now: float) -> float | None:
-    milliseconds = _number(headers.get("retry-after-ms"))
+    milliseconds = header_number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
     text = headers.get("retry-after", "").strip()
-    if _number(text) is not None:
+    if header_number(text) is not None:
         return delay_until(text, now)
     moment = _date(text)
     return duration(text) if moment is None else max(0.0, moment - now)
@@ -116,13 +117,13 @@ def _reset(headers: Mapping[str, str], now: float, utc_offset_h: float) -> float
         match = _RESET.fullmatch(name)
         if match is None:
             continue
-        number = _number(value)
+        number = header_number(value)
         in_ms = match["after"] == "ms" and number is not None and number < 1e9
         delay = delay_until(f"{value}ms" if in_ms else value, now, utc_offset_h)
         if delay is None:
             continue
         left = headers.get(name.replace("reset", "remaining"))
-        (exhausted if left is not None and _number(left) == 0 else others).append(delay)
+        (exhausted if left is not None and header_number(left) == 0 else others).append(delay)
     if exhausted:
         return max(exhausted)
     return min(others, default=None)
@@ -133,7 +134,7 @@ def delay_until(value: str, now: float, utc_offset_h: float = 0) -> float | None
 
     A date without a zone is one of the server's, which is `utc_offset_h` ahead of UTC, not one of ours.
     """
-    plain = _number(value)
+    plain = header_number(value)
     if plain is not None:
         if plain > 1e12:
             plain /= 1000
@@ -145,11 +146,3 @@ def delay_until(value: str, now: float, utc_offset_h: float = 0) -> float | None
         return max(0.0, date.timestamp() - now)
     except (ValueError, OverflowError):
         return duration(value)
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return number if 0 <= number < 1e15 else None

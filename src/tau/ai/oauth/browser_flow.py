@@ -5,8 +5,9 @@ import hashlib
 import hmac
 import secrets as random
 from base64 import urlsafe_b64encode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from typing import TypeAlias
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tau.ai.auth import Login, LoginTokens
@@ -20,6 +21,8 @@ WAIT_S = 600.0
 REQUEST_S = 10.0
 MAX_REQUEST_BYTES = 16 * KIB
 MAX_PASTED_CHARS = 16 * KIB
+
+Exchange: TypeAlias = Callable[[Mapping[str, str]], Awaitable[LoginTokens]]
 
 _PAGE = (
     "<!doctype html><meta charset=utf-8><title>tau</title>"
@@ -36,7 +39,15 @@ class BrowserLogin:
     another path, or without this login's nonce, changes nothing: any web page could send one.
     """
 
-    def __init__(self, login: Login, endpoints: Endpoints, http: Transport, redirect: str) -> None:
+    def __init__(
+        self,
+        login: Login,
+        endpoints: Endpoints,
+        http: Transport,
+        redirect: str,
+        exchange: Exchange | None = None,
+    ) -> None:
+        self._exchange = exchange
         self._login = login
         self._endpoints = endpoints
         self._http = http
@@ -47,7 +58,17 @@ class BrowserLogin:
         self._in_path = login.kind == "openrouter"
         self._redirect = f"{redirect.rstrip('/')}/{self._nonce}" if self._in_path else redirect
         self._path = urlsplit(self._redirect).path
+        self._client_id = login.client_id
         self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    @property
+    def redirect(self) -> str:
+        """Where the browser returns to."""
+        return self._redirect
+
+    def use_client(self, id: str) -> None:
+        """Log in as this client, which was registered with `redirect`."""
+        self._client_id = id
 
     @property
     def url(self) -> str:
@@ -58,7 +79,7 @@ class BrowserLogin:
         else:
             fields |= {
                 "response_type": "code",
-                "client_id": self._login.client_id,
+                "client_id": self._client_id,
                 "redirect_uri": self._redirect,
                 "state": self._nonce,
             }
@@ -94,6 +115,8 @@ class BrowserLogin:
             "redirect_uri": self._redirect,
             "code_verifier": self._verifier,
         }
+        if self._exchange is not None:
+            return await self._exchange(form)
         return await redeem(self._http, self._endpoints.token, self._login, form)
 
     def _take(self, address: str) -> str | None:
@@ -107,7 +130,8 @@ class BrowserLogin:
         if parts.path != self._path or not (self._in_path or same_state):
             return "This address is not of the current login."
         issuer = self._endpoints.issuer
-        if issuer and fields.get("iss", issuer) != issuer:
+        default = "" if self._endpoints.requires_iss else issuer
+        if issuer and fields.get("iss", default) != issuer:
             return "This address is of another login server."
         if error := fields.get("error"):
             why = secrets.mask(shortened(clean_line(fields.get("error_description") or error), 200))
@@ -154,8 +178,10 @@ class BrowserLogin:
 
 
 @asynccontextmanager
-async def browser_login(login: Login, endpoints: Endpoints, http: Transport) -> AsyncIterator[BrowserLogin]:
-    """Start a login and its listener. Raises LoginError."""
+async def browser_login(
+    login: Login, endpoints: Endpoints, http: Transport, exchange: Exchange | None = None
+) -> AsyncIterator[BrowserLogin]:
+    """Start a login and its listener; `exchange` redeems the code in another way. Raises LoginError."""
     if not endpoints.authorization:
         raise LoginError("This login has no page for a browser: set login.authorizationUrl.")
     place = urlsplit(login.redirect)
@@ -188,7 +214,8 @@ async def browser_login(login: Login, endpoints: Endpoints, http: Transport) -> 
     port = server.sockets[0].getsockname()[1]
     shown = f"[{place.hostname}]" if ":" in place.hostname else place.hostname
     try:
-        waiting.append(BrowserLogin(login, endpoints, http, f"http://{shown}:{port}{place.path}"))
+        redirect = f"http://{shown}:{port}{place.path}"
+        waiting.append(BrowserLogin(login, endpoints, http, redirect, exchange))
         yield waiting[0]
     finally:
         server.close()

@@ -44,6 +44,7 @@ class Endpoints(Struct, frozen=True):
     authorization: str = ""
     device: str = ""
     issuer: str = ""
+    requires_iss: bool = False  # it says who it is in each answer
 
 
 class _Document(Struct, frozen=True):
@@ -121,7 +122,7 @@ async def redeem(http: Transport, url: str, login: Login, form: Mapping[str, str
     status, content = await send(http, "POST", url, form=body)
     if status != 200:
         fail(status, content, url)
-    return _read_tokens(content, url)
+    return read_tokens(content, url)
 
 
 async def refresh(http: Transport, login: Login, old: LoginTokens) -> LoginTokens:
@@ -142,16 +143,17 @@ async def send(
     *,
     form: Mapping[str, str] | None = None,
     body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> tuple[int, bytes]:
     """The status and the body. Redirects are not followed. Raises LoginError and ProviderError."""
     require_encryption(url)
-    headers = {"accept": "application/json"}
+    sent = {"accept": "application/json", **(headers or {})}
     if form is not None:
-        headers["content-type"] = "application/x-www-form-urlencoded"
+        sent["content-type"] = "application/x-www-form-urlencoded"
         body = urlencode(form).encode()
     elif body is not None:
-        headers["content-type"] = "application/json"
-    async with http.open(method, url, headers=headers, body=body, timeouts=TIMEOUTS) as response:
+        sent["content-type"] = "application/json"
+    async with http.open(method, url, headers=sent, body=body, timeouts=TIMEOUTS) as response:
         content = await response.read(MAX_BODY_BYTES + 1)
         if len(content) > MAX_BODY_BYTES:
             raise LoginError(f"The login server at {parse_url(url).host} sent too much.")
@@ -181,7 +183,7 @@ def fail(status: int, content: bytes, url: str) -> NoReturn:
     )
 
 
-def _read_tokens(content: bytes, url: str) -> LoginTokens:
+def read_tokens(content: bytes, url: str) -> LoginTokens:
     host = parse_url(url).host
     try:
         answer = json.decode(content, type=_Answer)

@@ -227,11 +227,15 @@ class _Judgment:
         return PolicyVerdict("allow", granted=tuple(self._granted))
 
     def _tool(self, name: str) -> None:
+        effects = self._facts.effects
+        if effects.undeclared and self._mode == "plan":
+            self._denial = self._denial or _READ_ONLY
         item = ApprovalItem(f"use the tool {name}", ("tool", name), "tool", name)
         self._judge(
             item,
             lambda rules: rules.tool(name),
-            needed=self._mode == "ask" and self._facts.effects.acts_elsewhere,
+            needed=(self._mode == "ask" and effects.acts_elsewhere)
+            or (self._mode in ("ask", "workspace") and effects.undeclared),
             allowed=self._is_tool_allowed,
         )
 

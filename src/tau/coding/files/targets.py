@@ -59,6 +59,12 @@ def locate(text: str, cwd: Path) -> FileTarget:
     return archive_of(text, cwd) or _database_of(text, cwd) or _file_of(text, cwd)
 
 
+def server_action(url: str) -> str:
+    """What reading an internal URL asks of an MCP server, as effects name it; empty for other schemes."""
+    scheme, _, rest = url.partition("://")
+    return f"{rest.partition('/')[0]}.resources" if scheme.lower() == "mcp" else ""
+
+
 def locate_for_write(text: str, cwd: Path) -> FileTarget:
     """What a text names to be written, which may be a new file or archive. Raises ToolError."""
     scheme = url_scheme(text)

@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 from tau.agent.abort import Abort, Aborted
 from tau.agent.call_context import NestedCall
 from tau.agent.events import AgentSettled, Notice, RunError
-from tau.agent.hooks import Hooks
+from tau.agent.hooks import Hooks, RunStart
 from tau.agent.loop import Outcome, accept_queued, run_loop
 from tau.agent.loop_owner import AnswerWatch, EventListener, InterruptMode, Setup, StreamFunction
 from tau.agent.output import ToolOutput
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tau.coding.tool_search.selection import ToolSelection
     from tau.coding.undo.recorder import Recorder
 
+calls = late("tau.agent.call_runner")
 lost = late("tau.coding.session.lost_results")
 
 MAX_STOP_BLOCKS = 5
@@ -53,6 +54,7 @@ class MoreTools(NamedTuple):
 
     selection: "ToolSelection | None" = None
     servers: ServerPort | None = None
+    hooks: tuple[Hooks, ...] = ()
 
 
 class RequestSetup(Struct, kw_only=True):
@@ -69,6 +71,8 @@ class RequestSetup(Struct, kw_only=True):
     limits: AnswerLimits = msgspec.field(default_factory=AnswerLimits)
     interrupt_mode: InterruptMode = "immediate"  # starts as in the settings
     service_tier: str | None = None  # starts as in the settings
+    cache_key: str | None = None  # instead of the session's id
+    run_prompt: str | None = None  # replaces the system prompt during this run
     _system: tuple[Model, str] | None = None  # the prompt last made, and for which model
     _reported: set[tuple[str, str]] = msgspec.field(default_factory=set)  # models, and what they lack
 
@@ -87,17 +91,18 @@ class RequestSetup(Struct, kw_only=True):
         if self._system is None or self._system[0] != model:
             self._system = (model, self.system(model))
         tools, hidden = self.tools, frozenset[str]()
+        instructions = "" if self.more.servers is None else self.more.servers.instructions()
         if self.more.selection is not None and not model.demo:
             arranged = self.more.selection.arrange(tools)
             tools, hidden = arranged.tools, arranged.hidden
         return Setup(
             model=self.limits.served(model),
             thinking=self.plan.thinking() or model.clamp_thinking(self.thinking),
-            system=self.plan.system(self._system[1]),
+            system=self.run_prompt or self.plan.system(self._system[1] + instructions),
             tools=self.plan.tools(tools_for(model, tools)),
             hidden=hidden,
             max_tokens=self.limits.limit(model),
-            cache_key=self.log.header.id,
+            cache_key=self.cache_key or self.log.header.id,
             cache_retention=self.settings.cache_retention,
             service_tier=self.service_tier if model.takes_tier(self.service_tier) else None,
             thinking_budgets=asdict(self.settings.thinking_budgets),
@@ -213,7 +218,7 @@ class AgentRunner(Struct, kw_only=True):
                 accepted = await self._apply_input_hooks(message, abort)
                 if accepted is None:
                     return Outcome(message=None, messages=[])
-                prompts = [accepted]
+                prompts = await self._begin_run(accepted, abort)
             self._answer_lost_calls()
             self._report_lost_jobs()
             if (servers := self.next_request.more.servers) is not None:
@@ -285,6 +290,22 @@ class AgentRunner(Struct, kw_only=True):
             log_file.error("A hook failed on a message.", error)
             raise TauError(f"A hook failed on the message, which was not sent: {error!r}.") from error
 
+    async def _begin_run(self, message: UserMessage, abort: Abort) -> Sequence[Prompt]:
+        """The message, after the notes that hooks add; they may also replace the system prompt."""
+        self.next_request.run_prompt = None
+        system = self.next_request.build().system
+        try:
+            async with abort.scope():
+                start = await self.hooks.before_run(RunStart(message=message, system=system))
+        except (TauError, Aborted):
+            raise
+        except Exception as error:
+            log_file.error("A hook failed before a run.", error)
+            return [message]
+        if start.system != system:
+            self.next_request.run_prompt = start.system
+        return [*start.notes, start.message]
+
     def _answer_lost_calls(self) -> None:
         """Record what may have become of calls that a killed tau left without a result."""
         if self.recorder is not None and self.log.context().items:
@@ -318,6 +339,15 @@ class AgentRunner(Struct, kw_only=True):
             with suppress(Aborted):
                 async with abort.scope():
                     await self.recorder.settle()
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
+        """Run a tool as if the model had called it, with the same checks; nothing is recorded."""
+        setup = self.setup()
+        tools = {tool.name: tool for tool in setup.tools}
+        failed = calls.FailedCalls()
+        with self.activities.begin() as abort:
+            runner = calls.CallRunner(self, setup, {}, abort, failed, lambda message, end: None, tools)
+            return await runner.nested(name, arguments)
 
     def setup(self) -> Setup:
         return self.next_request.build()

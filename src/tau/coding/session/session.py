@@ -47,6 +47,7 @@ from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.coding.approval.session_permissions import SessionPermissions
+    from tau.coding.extensions import SessionExtensions
     from tau.coding.files.workspace_folders import WorkspaceFolders
     from tau.coding.hook_status import SessionHooks
     from tau.coding.plan.mode import PlanMode
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from tau.coding.session.user_python import UserPython
     from tau.coding.session.user_shell import UserShell
     from tau.coding.supplies import Supplies
+    from tau.coding.task.late_team import LateTeam
     from tau.coding.undo.recorder import Recorder
 
 fallback = late("tau.coding.session.fallback")
@@ -103,6 +105,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     trusted: bool = False  # what the repository supplies may run
     title_prompt: str = ""  # the user's own, for titles
     supplies: "Callable[[], Supplies]"
+    team: "LateTeam | None" = None
+    extensions: "SessionExtensions | None" = None
     more: MoreTools = MoreTools()
     command_hooks: "SessionHooks | None" = None  # None if no file could have one
 
@@ -110,7 +114,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
 class Session:
     """Owns its parts. Modes use `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
     `plan`, `permissions`, `todos`, `recorder`, `folders`, `sandbox`, `jobs`, `tools`, `urls`, `requests`,
-    `supplies`, `servers` (of MCP), `command_hooks` and `settings`; `setup` returns the next request's setup.
+    `supplies`, `servers` (of MCP), `command_hooks`, `complete`, `extensions` and `settings`; `setup` returns
+    the next request's setup. `may_leave` asks the hooks whether another session may replace this one.
 
     A prompt goes from `prompt` through `AgentRunner.run_prompt` to the agent's `run_loop`.
     Each activity that can be stopped takes its abort from `activities`; `abort` stops the innermost one, and
@@ -118,18 +123,17 @@ class Session:
     """
 
     def __init__(self, parts: SessionParts) -> None:
-        self._parts, self._closed = parts, False
-        self.language_servers = parts.resources.language_servers
+        self._parts, self._closed, self.permissions = parts, False, parts.permissions
         self.cwd, self.log, self.servers = parts.world.cwd, parts.log, parts.more.servers
-        self.models, self.jobs = parts.world.models, parts.world.jobs
+        self.models, self.jobs, self.plan = parts.world.models, parts.world.jobs, parts.plan
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
-        self.settings, self.trusted = parts.settings, parts.trusted
-        self.plan, self.permissions, self.sandbox = parts.plan, parts.permissions, parts.resources.sandbox
+        self.settings, self.trusted, self.hooks = parts.settings, parts.trusted, parts.hooks
+        self.sandbox, self.language_servers = parts.resources.sandbox, parts.resources.language_servers
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
-        self.supplies, self.command_hooks = parts.supplies, parts.command_hooks
+        self.supplies, self.complete, self.command_hooks = parts.supplies, parts.complete, parts.command_hooks
         self.activities, self.abort = parts.activities, parts.activities.abort
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
-        self.stats = UsageStats(parts.log)
+        self.stats, self.extensions, self.team = UsageStats(parts.log), parts.extensions, parts.team
         self.requests = RequestSetup(
             log=parts.log,
             models=self.models,
@@ -175,6 +179,7 @@ class Session:
             recorder=parts.recorder,
             rules=parts.rules,
         )
+        self.call_tool = self._runner.call
         self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
         parts.log.on_append = partial(_report_entry, self.emit)
 
@@ -229,7 +234,12 @@ class Session:
         if parts.resources.kernels is None:
             return shell, None
         python = user_python.UserPython(
-            kernels=parts.resources.kernels, cwd=self.cwd, log=self.log, queue=self.queue, busy=busy
+            kernels=parts.resources.kernels,
+            cwd=self.cwd,
+            log=self.log,
+            queue=self.queue,
+            hooks=parts.hooks,
+            busy=busy,
         )
         return shell, python
 

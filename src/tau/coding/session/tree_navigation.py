@@ -136,6 +136,7 @@ class TreeNavigator(Struct):
         move = Move(old_leaf=old, leaf=self.log.leaf, editor_text=text, images=images, summary_id=summary_id)
         if self.moved is not None:
             self.moved(move)
+        await self.hooks.after_switch(old, self.log.leaf)
         return move
 
     def abandoned(self, target: str) -> list[EntryNode]:

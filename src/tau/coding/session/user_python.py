@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from tau.agent.abort import Abort, Aborted
+from tau.agent.hooks import Hooks
 from tau.agent.queue import Queue
 from tau.ai.wire import PythonExecutionMessage
 from tau.backends.kernels import cells
@@ -33,6 +34,7 @@ class UserPython(Struct, frozen=True, kw_only=True):
     cwd: Path
     log: SessionLog
     queue: Queue
+    hooks: Hooks
     busy: Callable[[], bool]
 
     async def run(
@@ -46,6 +48,10 @@ class UserPython(Struct, frozen=True, kw_only=True):
         stopped: BaseException | None = None
         try:
             async with abort.scope():
+                allowed = await self.hooks.user_python(code)
+                if allowed is None:
+                    raise TauError("The code was refused and did not run.")
+                code = allowed
                 result = await self.kernels.run_python(
                     code, cwd=self.cwd, timeout_s=cells.MAX_TIMEOUT_S, listen=output.take
                 )

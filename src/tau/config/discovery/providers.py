@@ -4,13 +4,15 @@ A start without any of them imports no other module of this package.
 """
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
-from tau.base.files import typed_path
+from tau.base.files import modified_ns, typed_path
 from tau.config.paths import PROJECT_FOLDER, Paths, project_folders
 
 Kind = Literal[
@@ -34,6 +36,10 @@ Level = Literal["user", "project", "bundled"]
 Patterns: TypeAlias = Mapping[Kind, tuple[str, ...]]
 AT_START: tuple[Kind, ...] = ("context-files", "system-prompt", "skills", "rules", "instructions")
 """What the first request may depend on."""
+CODE: tuple[Kind, ...] = ("extension-modules", "tools", "hooks")
+HOOK_KINDS: tuple[Kind, ...] = ("hooks", "settings")
+HOOK_SETTINGS = ("claude", "codex")
+"""The agents whose settings may have command hooks."""
 USER, PROJECT, TAU = "~/", "./", "{tau}"
 _EACH = "/*"
 
@@ -81,7 +87,7 @@ PLUGIN: Patterns = {**_SKILLS, **_COMMANDS, **_RULES, **_AGENTS, **_CODE, **_MCP
 
 PROVIDERS = (
     FileProvider("native", "tau", 100, (TAU, "./.tau"), _NATIVE),
-    FileProvider("tau-plugins", "tau plugins", 90, (f"{TAU}/plugins/*",), PLUGIN),
+    FileProvider("tau-plugins", "tau plugins", 90, (f"{TAU}/plugins/*", "./.tau/plugins/*"), PLUGIN),
     FileProvider(
         *("pi", "pi and omp", 85, ("~/.pi/agent", "~/.omp/agent", "./.pi", "./.omp")),
         {**_NATIVE, **_SETTINGS},
@@ -208,6 +214,45 @@ def has_any(roots: Iterable[Root], kinds: Sequence[Kind] = AT_START) -> bool:
     ) or any(root.provider.id == "claude" and os.path.lexists(f"{root.path}/plugins") for root in roots)
 
 
+def has_entry_points(home: Path) -> bool:
+    """Whether an installed package may have extensions. A stamp file remembers folders that have none."""
+    stamp, own = home / "cache" / "no-extensions", str(home / "python" / "site-packages")
+    folders = [name for name in sys.path if name.endswith(("site-packages", "dist-packages")) and name != own]
+    folders += [own] if os.path.isdir(own) else []  # noqa: PTH112
+    times = "\n".join(f"{name} {modified_ns(Path(name))}" for name in folders)
+    try:
+        if stamp.read_text(encoding="utf-8") == times:
+            return False
+    except (OSError, UnicodeDecodeError):
+        pass
+    for folder in folders:
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():  # noqa: PTH112, PTH208
+            if not name.endswith(".dist-info"):
+                continue
+            try:
+                with open(f"{folder}/{name}/entry_points.txt", "rb") as file:  # noqa: PTH123
+                    if b"[tau.extensions]" in file.read():
+                        return True
+            except OSError:
+                continue
+    with suppress(OSError):
+        stamp.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        stamp.write_text(times, encoding="utf-8")
+    return False
+
+
+def has_hook_files(roots: Iterable[Root]) -> bool:
+    """Whether one of the folders may have command hooks."""
+    return any(
+        os.path.lexists(f"{root.path}/{pattern}")
+        for root in roots
+        for kind in HOOK_KINDS
+        if kind == "hooks" or root.provider.id in HOOK_SETTINGS
+        for pattern in root.finds.get(kind, ())
+        if "*" not in pattern
+    ) or any(root.provider.id == "claude" and os.path.lexists(f"{root.path}/plugins") for root in roots)
+
+
 def nested_roots(folder: Path, rank: int = 0) -> list[Root]:
     """The folders below one folder of the project."""
     return list(_roots_in(PROJECT, str(folder), "project", rank))
@@ -248,7 +293,8 @@ def _places(start: str) -> tuple[tuple[FileProvider, str, Patterns], ...]:
 
 def _folder_names(folder: str) -> list[str]:
     try:
-        return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
+        names = (entry.name for entry in os.scandir(folder) if entry.is_dir())
+        return sorted(name for name in names if not name.startswith("."))
     except OSError:
         return []
 

@@ -67,6 +67,8 @@ class CapabilityRegistry:
         self.options = options or DiscoveryOptions()
         self.warnings: list[str] = []
         """Why something was not found, one sentence each."""
+        self.extra_roots: list[Root] = []
+        """More folders, of extensions."""
         self._cache = FileCache(paths.cache / "heads.json")
         self._roots = None if roots is None else list(roots)
         self._loaders: list[tuple[FileProvider, Load]] = []
@@ -197,6 +199,7 @@ class CapabilityRegistry:
         """The folders that settings and other programs' files name."""
         for folder in self.options.skill_folders:
             yield Root(_CUSTOM, str(folder), "user", 0, {"skills": ("*/SKILL.md",)})
+        yield from self.extra_roots
         yield from plugin_roots(self._roots or ())
 
     def _load_files(self, context: LoadContext, kind: Kind) -> Iterator[Item]:

@@ -14,7 +14,7 @@ from tau.base.sizes import KIB
 from tau.base.text import clean_line, shortened
 from tau.config.discovery.capabilities import Item
 from tau.config.discovery.file_cache import read_text
-from tau.config.discovery.providers import Level
+from tau.config.discovery.providers import HOOK_SETTINGS, Level
 from tau.config.discovery.registry import CapabilityRegistry
 from tau.config.discovery_settings import HooksSettings
 from tau.config.json_file import JsonFile, read_json
@@ -39,7 +39,6 @@ TIMEOUT_S = 60.0
 MAX_TIMEOUT_S = 3600.0
 MAX_HOOKS = 500  # of a file
 MAX_NUMBERED_BYTES = 256 * KIB  # in a longer file, lines are not named
-SETTING_PROVIDERS = ("claude", "codex")
 Usage = Literal["active", "waiting", "off", "unsupported"]
 
 
@@ -105,7 +104,7 @@ def load_hooks(discovery: CapabilityRegistry, settings: HooksSettings) -> HookTa
     files += [
         item
         for item in discovery.all("settings")
-        if item.source is not None and item.source.provider in SETTING_PROVIDERS
+        if item.source is not None and item.source.provider in HOOK_SETTINGS
     ]
     hooks: list[CommandHook] = []
     problems: list[str] = []

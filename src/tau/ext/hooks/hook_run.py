@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -25,6 +26,7 @@ http = late("tau.ai.http")
 
 MAX_OUTPUT_BYTES = MIB
 MAX_ERROR_BYTES = 64 * KIB
+MAX_WORDS = 1_000
 MAX_FLOOD_BYTES = 16 * MIB  # then it is ended
 NESTED = "TAU_HOOK"
 """Set in the environment of hooks, with the event."""
@@ -77,7 +79,7 @@ async def _run(hook: CommandHook, payload: bytes, world: HookWorld) -> tuple[int
     command: str | list[str] = hook.command
     if hook.args is not None:  # without a shell, nobody else fills in variables
         command = [_filled(word, variables) for word in (hook.command, *hook.args)]
-    inside = hook.level == "project" or (not world.trusted and _names_project(hook))
+    inside = hook.level == "project" or (not world.trusted and _names_project(hook, world.cwd))
     reading, writing = os.pipe()
     errors = Pipe(reading)
     try:
@@ -154,13 +156,13 @@ async def _request(hook: CommandHook, payload: bytes, world: HookWorld) -> HookA
             await transport.close()
 
 
-def _names_project(hook: CommandHook) -> bool:
-    """Whether the command names a file of the working folder: by variable, or by a relative path."""
+def _names_project(hook: CommandHook, cwd: Path) -> bool:
+    """Whether the command names a file of the working folder: by variable, path or name."""
     words = " ".join((hook.command, *(hook.args or ())))
     if "PROJECT_DIR" in words:
         return True
-    parts = words.replace('"', " ").replace("'", " ").replace(";", " ").split()
-    return any("/" in part and part[0] not in "/~$-" for part in parts)
+    parts = [part for part in re.split(r"[\s\"';|&()<>=`]+", words) if part and part[0] not in "/~$-"]
+    return any("/" in part or os.path.lexists(cwd / part) for part in parts[:MAX_WORDS])
 
 
 def _filled(word: str, variables: Mapping[str, str]) -> str:

@@ -34,6 +34,7 @@ from tau.ext.mcp.messages import (
     read_object,
     text_at,
 )
+from tau.ext.mcp.param_headers import header_value
 
 CLIENT_INFO = {"name": "tau", "title": "tau", "version": VERSION}
 DISCOVER_TIMEOUT_S = 5.0
@@ -57,6 +58,11 @@ class McpTransport(Protocol):
 
     @property
     def lost(self) -> asyncio.Future[str]: ...
+    @property
+    def expired(self) -> bool:
+        """Whether the server ended the session itself, so that a new one works at once."""
+        ...
+
     async def exchange(self, call: RpcCall, headers: Mapping[str, str]) -> None: ...
     async def notify(self, data: bytes) -> None: ...
     def settle(self, info: ServerInfo) -> None:
@@ -101,6 +107,11 @@ class McpClient:
         self._garbage = 0
         self.param_headers: Callable[[str, Mapping[str, Any]], dict[str, str]] = lambda name, arguments: {}
 
+    @property
+    def serving(self) -> list[asyncio.Task[None]]:
+        """What the server asks, as long as it is being answered."""
+        return list(self._serving.values())
+
     async def connect(self, transport: McpTransport, *, modern: str) -> ServerInfo:
         """`modern`: "try" the newest revision first, "only" that one, or "no"."""
         self.transport = transport
@@ -118,24 +129,27 @@ class McpClient:
     async def _discover(self) -> ServerInfo | None:
         """None if the server does not know `server/discover`. Raises McpError."""
         version = MODERN_VERSIONS[0]
-        self.info = ServerInfo(version)
-        try:
-            raw = await self._send("server/discover", {}, timeout_s=DISCOVER_TIMEOUT_S)
-        except JsonRpcError as error:
-            supported = error.data.get("supported") if isinstance(error.data, dict) else None
-            names = supported if isinstance(supported, list) else []
-            if (
-                error.code == UNSUPPORTED_VERSION
-                and names
-                and not any(v in HANDSHAKE_VERSIONS for v in names)
-            ):
-                shown = ", ".join(map(str, names[:5]))
-                raise McpError(f"It speaks only {shown}, which tau does not.", final=True) from None
-            return None
-        except McpError as error:
-            if error.needs_login or isinstance(error, ConnectionLost):
-                raise
-            return None  # it did not answer in time
+        for is_last in (False, True):
+            self.info = ServerInfo(version)
+            try:
+                raw = await self._send("server/discover", {}, timeout_s=DISCOVER_TIMEOUT_S)
+                break
+            except JsonRpcError as error:
+                supported = error.data.get("supported") if isinstance(error.data, dict) else None
+                names = supported if isinstance(supported, list) else []
+                if error.code != UNSUPPORTED_VERSION or any(name in HANDSHAKE_VERSIONS for name in names):
+                    return None
+                mutual = next((one for one in MODERN_VERSIONS if one in names), None)
+                if names and (mutual is None or is_last):
+                    shown = ", ".join(map(str, names[:5]))
+                    raise McpError(f"It speaks only {shown}, which tau does not.", final=True) from None
+                if mutual is None:
+                    return None
+                version = mutual
+            except McpError as error:
+                if error.needs_login or isinstance(error, ConnectionLost):
+                    raise
+                return None  # it did not answer in time
         fields = read_object(raw)
         if version not in (fields.get("supportedVersions") or ()):
             return None
@@ -241,7 +255,7 @@ class McpClient:
         headers = {"mcp-protocol-version": self.info.version, "mcp-method": method}
         key = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}.get(method)
         if key is not None and (name := text_at(params, key)):
-            headers["mcp-name"] = name
+            headers["mcp-name"] = header_value(name)
         if method == "tools/call":
             headers |= self.param_headers(text_at(params, "name"), dict_at(params, "arguments"))
         return headers
@@ -281,9 +295,8 @@ class McpClient:
         return found
 
     def _on_request(self, id: RpcId, method: str, params: Raw) -> None:
-        if len(self._serving) >= MAX_SERVED:
-            refusal = encode_answer(id, error=RpcFault(INTERNAL_ERROR, "Too many requests at a time."))
-            spawn(self._group, self._reply(refusal))
+        if len(self._serving) >= MAX_SERVED or id in self._serving:
+            self._on_garbage(f"more than {MAX_SERVED} requests at a time")
             return
         self._serving[id] = spawn(self._group, self._serve(id, method, read_object(params)))
 

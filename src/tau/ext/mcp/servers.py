@@ -1,15 +1,20 @@
 """All MCP servers of a session: starts them, waits briefly, supplies their tools."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from tau.agent.loop_owner import Complete
 from tau.agent.tool import Tool
+from tau.agent.ui import Ui
 from tau.ai.http import HttpTransport
+from tau.ai.model import Model
 from tau.base.late import late
 from tau.base.run import OUTSIDE, LocalRunner
 from tau.coding.ports import CodingContext
@@ -23,6 +28,10 @@ from tau.ext.mcp.stdio import StderrLog, open_stdio
 from tau.ext.mcp.tool_catalog import ToolCatalog
 
 http_transport = late("tau.ext.mcp.http")
+faux = late("tau.ai.faux")
+prompts = late("tau.ext.mcp.prompts")
+server_requests = late("tau.ext.mcp.server_requests")
+oauth = late("tau.ext.mcp.oauth")
 
 T = TypeVar("T")
 FIRST_WAIT_S = 0.25
@@ -37,9 +46,31 @@ class McpParts(Struct, kw_only=True):
     contained: LocalRunner
     outside: LocalRunner
     warn: Callable[[str], None]
-    is_headless: bool = True
+    ui: Ui | None = None  # None: nobody can be asked
+    complete: Complete | None = None
+    model: Callable[[], Model] = lambda: faux.FAUX_MODEL
+    folders: Callable[[], Sequence[Path]] = tuple
+    sampling_tokens: int = 0
     is_live: bool = True  # part of a session, which uses what is added
     changed: Callable[[], None] = lambda: None
+    open_page: Callable[[str], Awaitable[None]] | None = None  # logs in without being asked to
+    tell: Callable[[str], None] = lambda text: None  # shows a login page where there is no `ui`
+
+    async def show_page(self, url: str, paste: Callable[[str], str | None]) -> None:
+        """Show the page of a login, and take the address that the browser ends at."""
+        text = f"Open this page in a browser:\n\n{url}\n\n"
+        if self.ui is None:
+            self.tell(f"{text}If the browser is on another machine, paste the address it ends at.")
+            while line := await read_line():
+                self.tell(paste(line) or "Received.")
+            return
+        problem = ""
+        while typed := await self.ui.input(
+            f"{text}{problem}If it is on another machine, paste where it ends"
+        ):
+            problem = paste(typed) or ""
+            if not problem:
+                return
 
 
 class McpServers:
@@ -50,9 +81,18 @@ class McpServers:
         self.listing = ServerList()
         self.connections: dict[str, ServerConnection] = {}
         self.http = HttpTransport(parts.environ)
+        self.logins: dict[str, oauth.McpLogin] = {}
+        self.user = server_requests.UserAnswers(
+            parts.ui,
+            parts.complete,
+            parts.model,
+            lambda: [folder.as_uri() for folder in parts.folders()],
+            parts.sampling_tokens,
+        )
         self._group = group
         self.catalog = ToolCatalog(parts.paths, parts.warn, self.call)
         self._waited = False
+        self.instructions = ""  # for the system prompt; the first request settles them, for the cache's sake
 
     def start(self, listing: ServerList) -> None:
         """Begin to connect to the active servers."""
@@ -79,12 +119,16 @@ class McpServers:
         if connection is not None:
             await connection.stop()
 
-    async def wait_first(self) -> None:
-        """Before the first request: wait a moment, then use cached definitions. Raises McpError."""
+    async def wait_first(self, began: float) -> None:
+        """Before the first request: wait a moment since it `began`, then use cached definitions.
+
+        Raises McpError.
+        """
         if self._waited:
             return
         self._waited = True
-        await self._wait([each for each in self.connections.values() if not each.info], FIRST_WAIT_S)
+        left_s = max(0.0, began + FIRST_WAIT_S - asyncio.get_running_loop().time())
+        await self._wait([each for each in self.connections.values() if not each.info], left_s)
         for connection in self.connections.values():
             if connection.client is None and connection.state != "failed":
                 await self._use_cache(connection)
@@ -96,9 +140,10 @@ class McpServers:
             if connection.client is None:
                 reason = connection.reason or f"no answer within {limit_s:g} s"
                 message = f"The required MCP server {connection.name} cannot be used: {reason}"
-                if self.parts.is_headless:
+                if self.parts.ui is None:
                     raise McpError(message)
                 self.parts.warn(message)
+        self.instructions = prompts.instructions_of(list(self.connections.values()))
 
     async def _wait(self, connections: Sequence[ServerConnection], seconds: float) -> None:
         if not connections:
@@ -113,7 +158,7 @@ class McpServers:
     async def _use_cache(self, connection: ServerConnection) -> None:
         found = await asyncio.to_thread(self.catalog.cache.read, connection.entry.digest)
         if found is not None and connection.client is None:
-            connection.tools, connection.from_cache = found.tools, True
+            connection.tools, connection.info, connection.from_cache = found.tools, found.info, True
             self.listed(connection)
 
     def tools(self) -> list[Tool[Any]]:
@@ -140,14 +185,38 @@ class McpServers:
 
         return await connection.use(work)
 
-    async def resolve(self, entry: ServerEntry) -> McpServer:
+    def login_of(self, name: str, server: McpServer) -> "oauth.McpLogin | None":
+        """None for one whose headers already say who we are."""
+        given = {header.lower() for header in server.headers}
+        if server.auth == "none" or ("authorization" in given and server.auth != "oauth"):
+            return None
+        if (known := self.logins.get(name)) is None or known.store.url != server.url:
+            known = oauth.McpLogin(
+                self.parts.paths, server.url, server.oauth, self.http, self.parts.open_page
+            )
+            self.logins[name] = known
+        return known
+
+    async def resolve_plain(self, entry: ServerEntry) -> McpServer:
+        """With variables and commands replaced."""
         return await resolve(entry, self.parts.environ, self.parts.cwd, self.parts.outside)
+
+    async def resolve(self, entry: ServerEntry) -> McpServer:
+        server = await self.resolve_plain(entry)
+        if server.type == "stdio" and server.auth == "oauth" and server.url:
+            login = self.login_of(entry.name, server)
+            token = None if login is None else await login.header()
+            if token is None:
+                raise McpError("It asks for a login.", needs_login=True)
+            return replace(server, env={**server.env, "OAUTH_ACCESS_TOKEN": token.removeprefix("Bearer ")})
+        return server
 
     def open(
         self, entry: ServerEntry, server: McpServer, client: McpClient, group: asyncio.TaskGroup
     ) -> AbstractAsyncContextManager[McpTransport]:
         if server.type != "stdio":
-            return http_transport.open_http(entry, server, client, self.http, group)
+            login = self.login_of(entry.name, server)
+            return http_transport.open_http(entry, server, client, self.http, group, login)
         runner, sandbox = self.parts.contained, None
         if not server.sandbox:
             runner, sandbox = self.parts.outside, OUTSIDE
@@ -164,16 +233,30 @@ class McpServers:
         )
 
     def capabilities(self, entry: ServerEntry) -> dict[str, Any]:
-        return {}
+        return self.user.capabilities()
 
     async def answer(self, entry: ServerEntry, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        raise NotImplementedError
+        return await self.user.answer(entry.name, method, params)
 
     def told(self, connection: ServerConnection, method: str, params: dict[str, Any]) -> None:
         pass
 
     def changed(self, connection: ServerConnection) -> None:
         self.parts.changed()
+
+
+async def read_line() -> str:
+    """A line that the user types; nothing without a terminal."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        return ""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(sys.stdin.fileno(), ready.set)
+    try:
+        await ready.wait()
+        return sys.stdin.readline()
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
 
 
 def log_file(paths: Paths, name: str) -> Path:

@@ -7,7 +7,7 @@ from tau.config.paths import Paths
 from tau.ext.mcp.connection import ServerConnection
 from tau.ext.mcp.definitions import DefinitionCache, Pins
 from tau.ext.mcp.messages import ToolDefinition
-from tau.ext.mcp.tools import CallTool, McpTool, is_offered, tool_names
+from tau.ext.mcp.tools import CallTool, McpTool, is_offered, plain_name, tool_names
 
 
 class ToolCatalog:
@@ -40,7 +40,11 @@ class ToolCatalog:
             for tool in offered
         ]
         for tool, name in names.items():
-            if name[-9:-8] == "_" and len(name) < 64 and not tool.endswith(name[-8:]) and tool not in before:
+            if (
+                tool not in before
+                and name != (plain := plain_name(connection.name, tool))
+                and len(plain) <= 64
+            ):
                 owner = f"The tool {tool} of {connection.name}"
                 self._warn(f"{owner} is called {name}, because another has its name.")
         if not connection.from_cache:

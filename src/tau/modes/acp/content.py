@@ -1,7 +1,5 @@
 """The blocks of a prompt as a message for the model, and messages as blocks."""
 
-import base64
-import binascii
 from collections.abc import Sequence
 from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
@@ -63,10 +61,6 @@ class PromptMessage:
         return f"@{name} "
 
     def _add_image(self, data: str, mime_type: str) -> None:
-        try:
-            base64.b64decode(data, validate=True)
-        except (ValueError, binascii.Error):
-            raise UsageError("An image is not valid base64.") from None
         self.images.append(ImageContent(data=data, mime_type=mime_type))
 
 

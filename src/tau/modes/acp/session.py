@@ -65,7 +65,7 @@ class AcpSession:
                     inner, client, lambda: self.id, self._updates.show_terminal, tasks
                 ),
             )
-        self.host = SessionHost(own, self._take, tasks, naming=True)
+        self.host = SessionHost(own, self._take, tasks, naming=True, mode="acp")
         self._call = CommandCall(self.host)
         self._models: list[models.ModelInfo] = []
         self._held: list[Update] | None = []
@@ -154,6 +154,9 @@ class AcpSession:
         await self.host.close()
 
     async def _run(self, message: PromptMessage) -> Outcome | None:
+        extensions = self.host.session.extensions
+        if extensions is not None and await extensions.run_command(message.text):
+            return Outcome(message=None, messages=[])
         host, text = self.host, self.host.expand(message.text)
         if host.run is None:
             host.prompt(text, message.images, message.attachments)

@@ -23,6 +23,7 @@ from tau.modes.interactive.transcript.notice import Greeting
 from tau.modes.interactive.ui_controller import ScreenUi
 from tau.modes.user_prompt import UserPrompt
 
+extension_face = late("tau.modes.interactive.extension_face")
 exit_message = late("tau.modes.interactive.exit_message")
 startup_recovery = late("tau.modes.interactive.dialogs.startup_recovery")
 
@@ -95,6 +96,8 @@ class App:
         self._leaving = asyncio.get_running_loop().create_future()
         listening = [session.subscribe(listener) for listener in (parts.transcript, parts.notifications)]
         listening.append(job_results.on_result(session, lambda: self._answer_results(session)))
+        if session.extensions is not None:
+            session.extensions.attach(extension_face.ScreenFace(self, parts, session))
         try:
             parts.transcript.attach(session, change)
             parts.status_line.attach(session)
@@ -107,7 +110,9 @@ class App:
                 parts.tasks.start(self._run_prompts(waiting))
             early, self._front.early = self._front.early, []
             parts.input.begin_session(early)
-            return await self._leaving
+            while (wanted := await self._leaving) is not None and not await self._may_leave(session, wanted):
+                self._leaving = asyncio.get_running_loop().create_future()
+            return wanted
         finally:
             for stop in listening:
                 stop()
@@ -120,6 +125,17 @@ class App:
             self._leaving = None
             parts.status_line.detach()
             parts.transcript.detach()
+
+    async def _may_leave(self, session: Session, change: SessionSwitch) -> bool:
+        """Ask the extensions, except when the same session is opened again."""
+        path = session.log.path
+        if (
+            change.is_agreed
+            or change.kind == "first"
+            or (change.kind == "resume" and change.session == str(path))
+        ):
+            return True
+        return await session.hooks.before_leave(change.kind, change.session)
 
     async def _recover(self, error: TauError, change: SessionSwitch, last: str) -> SessionSwitch | None:
         """Report a session that could not be opened, and return to the previous one or ask what to do."""
@@ -155,6 +171,11 @@ class App:
         """Send a message, whatever it starts with: text from files never runs. Raises TauError."""
         session = self.current.require()
         self._send(session, text, self.parts.commands.take_images())
+
+    def wake(self) -> None:
+        """Start a turn on queued notes if the agent is idle."""
+        if self.current.session is not None:
+            self._answer_results(self.current.session)
 
     def run_command(self, text: str) -> None:
         self.parts.tasks.start(self.parts.commands.run(text))

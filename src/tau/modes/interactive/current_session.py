@@ -56,6 +56,10 @@ class SessionSwitch(NamedTuple):
     """The model the user chose, overriding flags and settings."""
     carried: Model | None = None
     """The model of the session that this one continues."""
+    entry: str = ""
+    """The last entry of a fork; empty for the whole session."""
+    is_agreed: bool = False
+    """Whether the extensions were asked already."""
     is_shown: bool = False
     """The screen shows its conversation already."""
 

@@ -124,6 +124,12 @@ class EventController:
         self._builder.add(NoticeBlock(self._context, text, level, command))
         self._display.request_render()
 
+    def expand_tools(self, expanded: bool | None) -> bool:
+        """Whether later blocks are shown in full; a value sets it."""
+        if expanded is not None:
+            self._context.expanded = expanded
+        return self._context.expanded
+
     def set_command(self, command: str) -> None:
         """Show this command above its first long notice; empty when it is done."""
         self._command = command
@@ -185,6 +191,7 @@ class EventController:
         self._context.hyperlinks = display.hyperlinks == "always" or (
             display.hyperlinks == "auto" and capable
         )
+        self._context.renderers = None if session.extensions is None else session.extensions.renderers
         self._printed_block = None
         self._updater.reset()
         self._builder = TranscriptBuilder(self._context, self._display.layout.transcript)
@@ -223,5 +230,6 @@ class EventController:
             now=display.timer.time,
             capabilities=lambda: display.terminal.capabilities._replace(images="none"),
         )
+        context.renderers = self._context.renderers
         context.hyperlinks, context.expanded = self._context.hyperlinks, expanded
         return context

@@ -155,6 +155,8 @@ class InputController:
             return CONSUMED if writing and self._attach_dropped(event.text) else None
         self._tabbed = self._display.keys.matches(event, "tui.input.tab")
         action = self._keys.get(event.name)
+        if not action and writing and event.kind == "press" and self._run_shortcut(event.name):
+            return CONSUMED
         if not action or event.kind == "release" or not (writing or action in ANYWHERE):
             return None
         if writing and editor.completing.is_open and self._in_popup.get(event.name):
@@ -173,6 +175,17 @@ class InputController:
             log.error(f"The {action} key failed.", error)
             self._context.notices.show_error(f"Internal error: {error!r}. See the log for details.")
         return CONSUMED
+
+    def _run_shortcut(self, key: str) -> bool:
+        """Run an extension's shortcut, for a key that is not tau's; False if there is none."""
+        session = self._context.session
+        if session is None or session.extensions is None:
+            return False
+        for shortcut in session.extensions.shortcuts():
+            if shortcut.key == key:
+                self._context.start(shortcut.run())  # type: ignore[arg-type]
+                return True
+        return False
 
     def _on_change(self) -> None:
         """The text changed."""

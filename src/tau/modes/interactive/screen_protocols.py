@@ -60,6 +60,7 @@ class AppActions(Protocol):
     def send(self, text: str) -> None:
         """Send a message, whatever it starts with. Raises TauError."""
 
+    def wake(self) -> None: ...
     def run_command(self, text: str) -> None: ...
 
 

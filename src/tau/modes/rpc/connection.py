@@ -35,7 +35,7 @@ class _Answer(Struct, frozen=True):
     id: str = ""
     success: bool = False
     data: msgspec.Raw = msgspec.Raw(b"null")
-    error: str = "The command failed."
+    error: Any = "The command failed."  # events have other kinds
     code: str = ""
 
 

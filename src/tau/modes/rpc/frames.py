@@ -7,7 +7,16 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from tau.modes.session_commands.command import CallId
 
 UiMethod = Literal[
-    "select", "confirm", "input", "editor", "cancel", "notify", "setStatus", "setWidget", "setTitle"
+    "select",
+    "confirm",
+    "input",
+    "editor",
+    "cancel",
+    "notify",
+    "setStatus",
+    "setWidget",
+    "setTitle",
+    "set_editor_text",
 ]
 
 
@@ -62,6 +71,7 @@ class UiRequest(
     status_text: str | UnsetType | None = UNSET
     widget_key: str | UnsetType = UNSET
     widget_lines: list[str] | UnsetType | None = UNSET
+    text: str | UnsetType = UNSET
     approval: Any = UNSET  # the call to approve, for clients with their own dialog for it
 
 

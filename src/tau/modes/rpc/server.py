@@ -74,7 +74,9 @@ class _Server:
         self._writer = EventWriter(out, encoder, on_gone=lines.close)
         self._ui = RpcUi(self._send, options.dialog_timeout_s)
         session = msgspec.structs.replace(options.session, ui=self._ui if options.asks else None)
-        self.host = SessionHost(session, self._event, tasks, naming=options.naming)
+        self.host = SessionHost(session, self._event, tasks, naming=options.naming, display=self._ui)
+        self.host.on_shutdown = lines.close
+        self.host.on_editor_text = self._ui.set_editor_text
         self._link = RpcHostLink(self.host, self._send)
 
     async def serve(self) -> int:

@@ -52,6 +52,9 @@ class RpcUi:
     def title(self, text: str) -> None:
         self._show(method="setTitle", title=text)
 
+    def set_editor_text(self, text: str) -> None:
+        self._show(method="set_editor_text", text=text)
+
     async def custom(self, component: Any) -> Any:
         """There is no screen: say so once."""
         if not self._has_said_unsupported:

@@ -46,7 +46,7 @@ class LiveSession:
         self.dialogs = ClientDialogs(self.publish, dialog_timeout_s, lambda: self.host.session.abort())
         self._encoder = RpcEventEncoder(snapshots=False)
         options = replace(options, ui=self.dialogs, dialogs=self.dialogs)
-        self.host = SessionHost(options, self._event, tasks, naming=True, environ=environ)
+        self.host = SessionHost(options, self._event, tasks, naming=True, mode="serve", environ=environ)
         self.running: dict[str, e.ToolStart] = {}
         self._is_streaming = False
         self.turn = asyncio.Lock()

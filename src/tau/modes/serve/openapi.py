@@ -30,6 +30,7 @@ def openapi_document(
         types |= dict.fromkeys(one for one in (row.request, row.response) if one)
     listed = list(types)
     schemas, components = msgspec.json.schema_components(listed, ref_template=_TEMPLATE)
+    components["ImageContent"]["required"].remove("type")  # in requests, images are among themselves
     by_type = dict(zip(listed, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:

@@ -15,7 +15,7 @@ from tau.coding.session.storage.line_storage import SessionLocked
 from tau.coding.session.storage.session_store import SessionStore
 from tau.modes.event_json import encode_masked
 from tau.modes.serve.completions import FileNames
-from tau.modes.serve.errors import HttpError, SessionHolder, invalid, not_found
+from tau.modes.serve.errors import HttpError, SessionHolder, not_found
 from tau.modes.serve.event_ring import EventRing
 from tau.modes.serve.holders import find_holder
 from tau.modes.serve.idempotency import AnsweredRequests
@@ -94,7 +94,7 @@ class SessionPool:
         if is_path and not self.contains(folder):
             raise HttpError(403, "outside_root", f'The folder "{cwd}" is not below {self.root}; see --root.')
         if not (is_path and os.path.isdir(folder)):  # noqa: PTH112 (a long name is no error here)
-            raise invalid(f'There is no folder "{str(folder)[:500]}".')
+            raise not_found(f'There is no folder "{str(folder)[:500]}".')
         options = replace(self.options.next(), cwd=folder)
         async with self._opening:
             return await self._start(replace(options, model=model) if model else options, None)

@@ -14,6 +14,7 @@ from tau.base.late import late
 from tau.modes.session_commands.command import CallId, CommandCall, NoFields, command
 
 attachment_texts = late("tau.modes.session_commands.attachment_texts")
+extension_faces = late("tau.modes.extension_faces")
 
 Disposition = Literal["started", "steered", "queued"]
 
@@ -108,6 +109,8 @@ class EnabledRequest(Struct, frozen=True):
 
 async def prompt(call: CommandCall, request: PromptRequest) -> PromptAccepted:
     host = call.host
+    if request.message.startswith("/") and extension_faces.start_command(host, request.message):
+        return PromptAccepted("started")
     attachments = await attachment_texts.with_texts(request.attachments) if request.attachments else []
     text = host.expand(request.message)
     if not host.busy or request.streaming_behavior is None:
@@ -184,8 +187,8 @@ async def handoff(call: CommandCall, request: InstructionsRequest) -> HandoffRes
     session = host.session
     with session.activities.begin(run=True) as abort:
         made = await session.compaction.handoff(request.custom_instructions, abort)
-    await host.new(session.log.path)
-    host.prompt(made.prompt)
+    if await host.new(session.log.path):
+        host.prompt(made.prompt)
     return HandoffResult(made.document, UNSET if made.path is None else str(made.path))
 
 

@@ -104,16 +104,14 @@ class LastText(Struct, frozen=True):
 
 async def new_session(call: CommandCall, request: NewSessionRequest) -> SessionSwitched:
     parent = request.parent_session
-    await call.host.new(Path(parent) if parent else None)
-    return SessionSwitched()
+    return SessionSwitched(cancelled=not await call.host.new(Path(parent) if parent else None))
 
 
 async def switch_session(call: CommandCall, request: SwitchSessionRequest) -> SessionSwitched:
     path = call.host.session.cwd / typed_path(request.session_path)
     if not stat.S_ISREG(mode_of(path)):
         raise UsageError(f'There is no session file "{path}".')
-    await call.host.resume(path)
-    return SessionSwitched()
+    return SessionSwitched(cancelled=not await call.host.resume(path))
 
 
 async def fork(call: CommandCall, request: EntryRequest) -> Branched:
@@ -123,15 +121,14 @@ async def fork(call: CommandCall, request: EntryRequest) -> Branched:
     node = session.log.node(request.entry_id)
     assert node is not None
     if node.parent_id is None:
-        await call.host.new(session.log.path)
+        is_done = await call.host.new(session.log.path)
     else:
-        await call.host.fork(node.parent_id)
-    return Branched(text, cancelled=False)
+        is_done = await call.host.fork(node.parent_id)
+    return Branched(text, cancelled=not is_done)
 
 
 async def clone(call: CommandCall, request: NoFields) -> SessionSwitched:
-    await call.host.fork(call.host.session.log.leaf)
-    return SessionSwitched()
+    return SessionSwitched(cancelled=not await call.host.fork(call.host.session.log.leaf))
 
 
 async def branch(call: CommandCall, request: EntryRequest) -> Branched:

@@ -13,6 +13,7 @@ NO_SCREEN = {
     "ui_controller.ScreenUi.show": "part of other dialogs",
     "ui_controller.ScreenUi.custom": "shows a component of the caller's own",
     "dialogs.startup_recovery._download": "is there only while the demo model is being fetched",
+    "commands.omfg.omfg": "asks with ScreenUi.select; commands/test_omfg.py looks at it",
     "dialogs.oauth_login._wait": "its address is random; tests/e2e/interactive/test_login.py looks at it",
 }
 """Functions that open a dialog without its own screen, and why."""
@@ -24,6 +25,7 @@ ONE_LINE = frozenset(
         "mcp",
         "init",
         "review",
+        "omfg",
         "new",
         "goto",
         "fork",

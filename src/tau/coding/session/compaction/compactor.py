@@ -1,6 +1,7 @@
 """Keeps a session's context within its model's window: decides when and how to compact."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,11 @@ from tau.agent.abort import Abort, Aborted
 from tau.agent.events import AgentEvent, Compacted, CompactionEnd, CompactionResult, CompactionStart, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.loop_owner import Complete, Setup
-from tau.ai.wire import AppMessage, ToolResultMessage
+from tau.ai.dialect import Request
+from tau.ai.model import Model
+from tau.ai.wire import AppMessage, AssistantMessage, TextContent, ToolResultMessage, Usage
 from tau.base import log as log_file
+from tau.base.clock import now_ms
 from tau.base.errors import NothingToDo, SessionError, TauError
 from tau.base.late import late
 from tau.coding.session.compaction.meter import ContextMeasurement, Meter
@@ -111,7 +115,7 @@ class Compactor:
                     raise NothingToDo(shrinking.NOTHING)
                 if not await self._hooks_allow(job.messages, automatic=False, focus=focus):
                     raise TauError("A hook refused the compaction.")
-                changes = await shrinking.shrink(job)
+                changes = await shrinking.shrink(await self._advised(job))
             result = log_changes.write(self._log, changes, leaf)
         finally:
             self.running = False
@@ -240,7 +244,7 @@ class Compactor:
             if reason != "overflow":
                 return None
             job = replace(job, ask_model=False)
-        changes = await shrinking.shrink(job)
+        changes = await shrinking.shrink(await self._advised(job))
         folder = self._handoff_folder() if action == "handoff" else None
         if folder is not None and changes.entry is not None:
             handoffs.save(changes.entry.summary, folder)
@@ -268,6 +272,17 @@ class Compactor:
             log_file.error("A hook failed before a compaction.", error)
             return True
 
+    async def _advised(self, job: "CompactionInput") -> "CompactionInput":
+        """The job with what hooks add: their own summary, or what to pay attention to."""
+        try:
+            advice = await self._hooks.compaction_advice(job.messages)
+        except Exception as error:
+            log_file.error("A hook failed before a compaction.", error)
+            return job
+        if advice.summary:
+            return replace(job, complete=partial(_ready_answer, advice.summary))
+        return replace(job, focus="\n".join(text for text in (job.focus, advice.focus) if text))
+
     def _drop_stale_reads(self, reading: ContextMeasurement) -> bool:
         """Replace reads made obsolete by newer ones, if the server's cache loses little by it."""
         seen, self._searched = self._searched, len(reading.items)
@@ -278,3 +293,9 @@ class Compactor:
             return False
         stale = stale_reads.recent_stale_reads(reading.items, reading.costs, self._log.header.cwd)
         return bool(stale) and log_changes.replace_messages(self._log, reading, stale) > 0
+
+
+async def _ready_answer(text: str, model: Model, request: Request) -> AssistantMessage:
+    return AssistantMessage(
+        [TextContent(text)], model.api, model.provider, model.id, Usage(), "stop", now_ms()
+    )

@@ -1,6 +1,7 @@
 """Completes a slash command: its name, then its arguments."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from tau.ai.model import THINKING_LEVELS
 from tau.base.late import late
@@ -11,6 +12,9 @@ from tau.modes.interactive.screen_protocols import Display, Tasks
 from tau.modes.permissions_report import MODES
 from tau.tui.widgets.autocomplete import CompletionItem, EnterMeans, Suggestions
 from tau.tui.widgets.fuzzy import Ranker
+
+if TYPE_CHECKING:
+    from tau.coding.extensions import ExtensionCommand
 
 session_export = late("tau.modes.session_export")
 prompt_commands = late("tau.modes.interactive.commands.prompt_commands")
@@ -92,9 +96,15 @@ class CommandCompletion:
     """Answers immediately; values that must be loaded first follow when they arrive."""
 
     def __init__(
-        self, display: Display, current: CurrentSession, tasks: Tasks, files: "prompt_commands.FileCommands"
+        self,
+        display: Display,
+        current: CurrentSession,
+        tasks: Tasks,
+        files: "prompt_commands.FileCommands",
+        extension_commands: "Callable[[], Sequence[ExtensionCommand]]",
     ) -> None:
         self._current = current
+        self._extension_commands = extension_commands
         self._own = files
         self._values = argument_values.ArgumentValues(display, current, tasks)
         self._arguments: dict[str, Callable[[str], Sequence[_Choice]]] = {
@@ -122,7 +132,7 @@ class CommandCompletion:
             return self._names(name)
         row = table.find(name)
         if row is None:
-            return None
+            return self._of_extension(name, typed.lstrip(), len(head))
         typed = typed.lstrip()
         choices = self._choices(row.name, typed)
         if not choices:
@@ -132,6 +142,14 @@ class CommandCompletion:
             enter: EnterMeans = "submit" if row.name in _FREE_TEXT else "accept+submit" if word else "accept"
             return _suggestions(len(head) - len(word), word, choices, enter)
         return _suggestions(len(head) - len(typed), typed, choices, "accept+submit")
+
+    def _of_extension(self, name: str, typed: str, end: int) -> Suggestions | None:
+        """What the extension of a command offers next."""
+        for command in self._extension_commands():
+            if command.name == name and command.complete is not None:
+                choices = command.complete(typed)
+                return _suggestions(end - len(typed), typed, choices, "accept+submit") if choices else None
+        return None
 
     def _choices(self, name: str, typed: str) -> Sequence[_Choice] | None:
         """All possible values; None if unknown."""
@@ -144,10 +162,14 @@ class CommandCompletion:
         rows: list[tuple[str, str, bool]] = [
             (row.name, _description(row.name), bool(row.usage)) for row in table.ROWS.values()
         ]
+        rows += [(own.name, f"({own.source}) {own.description}", True) for own in self._extension_commands()]
         own = self._own.all()
         for file in own:
             hint = f"{file.hint}: " if file.hint else ""
             rows.append((file.name, f"({file.origin}) {hint}{file.description}", True))
+        session = self._current.session
+        if session is not None and session.servers is not None:
+            rows += [(name, f"(MCP) {about}", True) for name, about in session.servers.prompt_names()]
         if typed:
             rows += [(alias, f"Alias of /{name}", False) for alias, name in table.ALIASES.items()]
         else:

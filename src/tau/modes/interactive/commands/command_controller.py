@@ -30,7 +30,9 @@ MODULES = {
     "sandbox_ports": late("tau.modes.interactive.commands.sandbox_ports"),
     "session": late("tau.modes.interactive.commands.session"),
     "todo": late("tau.modes.interactive.commands.todo"),
+    "omfg": late("tau.modes.interactive.commands.omfg"),
     "hooks": late("tau.modes.interactive.commands.hooks"),
+    "agents": late("tau.modes.interactive.commands.agents"),
     "extensions": late("tau.modes.interactive.commands.extensions"),
     "trust": late("tau.modes.interactive.commands.trust"),
     "undo_and_jobs": late("tau.modes.interactive.commands.undo_and_jobs"),
@@ -51,7 +53,8 @@ class CommandController:
     def _completing(self) -> "command_completion.CommandCompletion":
         context = self._context
         return command_completion.CommandCompletion(
-            context.display, context.current, context.tasks, self._names.files
+            *(context.display, context.current, context.tasks, self._names.files),
+            self._names.extension_commands,
         )
 
     @cached_property
@@ -88,8 +91,12 @@ class CommandController:
                 context.transcript.set_command("")
                 if session is not None and not waited:
                     self.send_waiting(session)
+        elif (extensions := self._names.extensions_with(name)) is not None:
+            await extensions.run_command(text)
         elif (file := self._names.files.get(name)) is not None:
             context.actions.send(self._names.files.prompt(file, rest))
+        elif self._names.is_server_prompt(name):
+            context.actions.send(text)
         else:
             self._unknown(name, text)
 

@@ -1,11 +1,16 @@
 """Decides which texts are commands: built-in ones and those defined in user and project files."""
 
+from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tau.base.late import late
 from tau.modes import command_table as table
 from tau.modes.interactive.current_session import CurrentSession
 from tau.tui.timer import Timer
+
+if TYPE_CHECKING:
+    from tau.coding.extensions import ExtensionCommand, SessionExtensions
 
 prompt_commands = late("tau.modes.interactive.commands.prompt_commands")
 
@@ -35,7 +40,29 @@ class CommandNames:
 
     def suggest(self, name: str, cutoff: float = table.NEAR) -> list[str]:
         """Known names that an unknown one may mean."""
-        return table.suggest(name, cutoff, (file.name for file in self.files.all()))
+        own = (command.name for command in self.extension_commands())
+        return table.suggest(name, cutoff, (*own, *(file.name for file in self.files.all())))
+
+    def extension_commands(self) -> "Sequence[ExtensionCommand]":
+        """Commands of extensions; those of tau win."""
+        session = self._current.session
+        if session is None or session.extensions is None:
+            return ()
+        return [command for command in session.extensions.commands() if table.find(command.name) is None]
+
+    def extensions_with(self, name: str) -> "SessionExtensions | None":
+        """The extensions, if one of them has this command."""
+        if any(command.name == name for command in self.extension_commands()):
+            assert self._current.session is not None
+            return self._current.session.extensions
+        return None
+
+    def is_server_prompt(self, name: str) -> bool:
+        """Whether it names a prompt of an MCP server."""
+        session = self._current.session
+        servers = None if session is None or ":" not in name else session.servers
+        return servers is not None and any(name == known for known, _ in servers.prompt_names())
 
     def _knows(self, name: str) -> bool:
-        return table.find(name) is not None or self.files.get(name) is not None
+        known = table.find(name) is not None or self.extensions_with(name) is not None
+        return known or self.is_server_prompt(name) or self.files.get(name) is not None

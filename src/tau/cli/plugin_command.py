@@ -1,0 +1,121 @@
+"""`tau plugin`: find, install, check and write plugins."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from msgspec import json
+
+from tau.base.errors import UsageError
+from tau.base.late import late
+from tau.cli.main import write_stdout
+from tau.cli.subcommand_help import PAGES
+from tau.config.paths import current_folder, user_paths
+from tau.ext.plugins.commands import Plugins
+from tau.ext.plugins.store import describe
+
+templates = late("tau.ext.plugins.templates")
+
+ACTIONS = (
+    *("list", "install", "update", "remove", "enable", "disable", "show", "link", "validate", "doctor"),
+    *("new", "marketplace"),
+)
+OPTIONS = {"--json": "", "--dry-run": "", "--yes": "", "--scope": "user project", "--kind": ""}
+ONE = ("install", "link", "show", "enable", "disable", "remove", "validate", "new")
+
+
+def run(words: Sequence[str]) -> int:
+    """Raises TauError."""
+    names, options = _split(words)
+    action, *rest = names or ["list"]
+    scope = options.get("--scope", "user")
+    if scope not in ("user", "project") or (action in ONE and len(rest) != 1):
+        raise UsageError(PAGES["plugin"].partition("\n\n")[0])
+    if action == "new":
+        return _print(templates.write(rest[0], options.get("--kind", "extension"), current_folder()))
+    plugins = Plugins(user_paths(os.environ), current_folder(), "project" if scope == "project" else "user")
+    if action == "list":
+        return _list(plugins, as_json="--json" in options)
+    if action in ("validate", "doctor"):
+        problems = plugins.validate(rest[0]) if action == "validate" else plugins.doctor()
+        write_stdout("\n".join([*(problems or ["No problems found."]), ""]))
+        return 1 if problems else 0
+    if action == "install":
+        return _install(plugins, rest[0], options)
+    if action == "marketplace":
+        return _print(_marketplace(plugins, rest))
+    actions: dict[str, Callable[[], list[str]]] = {
+        "link": lambda: plugins.link(rest[0]),
+        "show": lambda: plugins.show(rest[0]),
+        "enable": lambda: plugins.set_enabled(rest[0], enabled=True),
+        "disable": lambda: plugins.set_enabled(rest[0], enabled=False),
+        "remove": lambda: plugins.remove(rest[0]),
+        "update": lambda: plugins.update(rest),
+    }
+    if action not in actions:
+        raise UsageError(f'Unknown action "{action}"; see tau plugin --help.')
+    return _print(actions[action]())
+
+
+def _split(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    names: list[str] = []
+    options: dict[str, str] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        name, equals, value = word.partition("=")
+        if not word.startswith("--"):
+            names.append(word)
+        elif name not in OPTIONS:
+            raise UsageError(f"tau plugin has no option {name}.")
+        elif name in ("--scope", "--kind") and not equals:
+            if not rest:
+                raise UsageError(f"{name} needs a value.")
+            options[name] = rest.pop(0)
+        else:
+            options[name] = value
+    return names, options
+
+
+def _print(lines: Sequence[str]) -> int:
+    return write_stdout("\n".join([*lines, ""]))
+
+
+def _list(plugins: Plugins, *, as_json: bool) -> int:
+    records = plugins.records()
+    if as_json:
+        return write_stdout(json.format(json.encode(records), indent=2).decode() + "\n")
+    lines = [
+        f"{one.name} {one.version}".rstrip()
+        + ("" if one.enabled else " [off]")
+        + f" ({one.kind}, {one.source})"
+        for one in records
+    ]
+    return _print(lines or ["No plugins are installed; see tau plugin --help."])
+
+
+def _install(plugins: Plugins, text: str, options: dict[str, str]) -> int:
+    source, manifest = plugins.plan(text)
+    lines = [f"{source.text}: a Python package, which runs in tau's own process"] if manifest is None else []
+    lines += [] if manifest is None else describe(manifest)
+    is_dry = "--dry-run" in options
+    if not is_dry and "--yes" not in options and sys.stdin is not None and sys.stdin.isatty():
+        _print(lines)
+        sys.stdout.write("Install it? [y/N] ")
+        sys.stdout.flush()
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            return _print(["Nothing was installed."])
+        lines = []
+    return _print([*lines, *(["Nothing was installed."] if is_dry else plugins.install(text))])
+
+
+def _marketplace(plugins: Plugins, rest: Sequence[str]) -> list[str]:
+    action, *names = rest or ["list"]
+    if action == "list":
+        return plugins.marketplaces()
+    if action == "add" and len(names) == 1:
+        return plugins.add_marketplace(names[0])
+    if action == "remove" and len(names) == 1:
+        plugins.markets.remove(names[0])
+        return [f"Removed the marketplace {names[0]}; its plugins stay."]
+    raise UsageError("Usage: tau plugin marketplace [list|add FOLDER|URL|remove NAME].")

@@ -1,0 +1,1 @@
+"""Python extensions: found, imported, connected to a session, contained when they fail."""

@@ -1,0 +1,263 @@
+"""Finds the code to load: tau's folders, settings, flags, installed packages; nothing is imported here."""
+
+import ast
+import os
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tau.base import log
+from tau.base.errors import ExtensionError, UsageError
+from tau.base.files import modified_ns, typed_path, write_atomic
+from tau.config.discovery.registry import CapabilityRegistry
+from tau.ext.extensions.extension import ExtensionSource, Origin, SourceKind
+
+GROUP = "tau.extensions"
+OWN_PROVIDERS = ("native", "tau-plugins")
+MAX_ENTRIES = 200
+FIELDS = ("requires", "activation", "isolation")
+_KINDS: tuple[tuple[Any, SourceKind], ...] = (
+    ("extension-modules", "extension"),
+    ("tools", "tool"),
+    ("hooks", "hook"),
+)
+
+
+ORDER: tuple[Origin, ...] = ("user", "plugin", "settings", "package", "project", "flag", "program")
+"""The user's own code comes first: it may refuse the project's."""
+
+
+class SourceList:
+    """Sources in load order, each real file once; `problems` are (path, sentence)."""
+
+    def __init__(self, cwd: Path, disabled: Sequence[str]) -> None:
+        self.sources: list[ExtensionSource] = []
+        self.problems: list[tuple[Path, str]] = []
+        self._cwd = cwd
+        self._disabled = frozenset(disabled)
+        self._seen: set[str] = set()
+
+    def add_discovered(self, registry: CapabilityRegistry) -> None:
+        """What the folders of tau have: the user's, the project's if it is trusted, and those of plugins."""
+        for kind, source_kind in _KINDS:
+            for item in registry.items(kind):
+                if item.source is None or item.source.provider not in OWN_PROVIDERS:
+                    continue
+                path = item.source.path
+                if source_kind == "hook" and path.parent.name != "hooks":
+                    continue
+                origin: Origin = "plugin" if item.source.provider == "tau-plugins" else "user"
+                self.add(path, "project" if item.level == "project" else origin, source_kind, quiet=True)
+
+    def add_plugins(self, registry: CapabilityRegistry) -> None:
+        """Plugins that are Python packages themselves."""
+        for root in registry.roots():
+            if root.provider.id == "tau-plugins" and (root.level == "user" or registry.options.trusted):
+                try:
+                    for source in _package(Path(root.path), "plugin", "extension"):
+                        self._append(source)
+                except (OSError, ExtensionError) as error:
+                    self.problems.append((Path(root.path), str(error)))
+
+    def add_given(self, names: Iterable[str], origin: Origin, kind: SourceKind = "extension") -> None:
+        """Paths that the user wrote: relative to the folder, with `~`. Raises UsageError."""
+        for name in names:
+            path = typed_path(name)
+            path = path if path.is_absolute() else self._cwd / path
+            if not path.exists():
+                if origin == "flag":
+                    raise UsageError(f'There is no extension at "{name}".')
+                self.problems.append((path, f'The setting extensions names "{name}", which does not exist.'))
+                continue
+            self.add(path, origin, kind)
+
+    def add(self, path: Path, origin: Origin, kind: SourceKind = "extension", *, quiet: bool = False) -> None:
+        """A file, or a folder with several. `quiet`: other files may be there too."""
+        try:
+            found = list(_sources(path, origin, kind))
+        except (OSError, ExtensionError, ValueError) as error:
+            self.problems.append((path, str(error)))
+            return
+        if not found and not quiet:
+            self.problems.append((path, "It has no Python extension."))
+        for source in found:
+            self._append(source)
+
+    def add_packages(self, cache: Path) -> None:
+        """The entry points `tau.extensions` of installed packages."""
+        for name, module in entry_points(cache):
+            file = find_module(module)
+            if file is None:
+                self.problems.append(
+                    (Path(module), f'The entry point "{name}" names {module}, which is not there.')
+                )
+                continue
+            package = file.parent if file.name == "__init__.py" else None
+            self._append(described(ExtensionSource(name=name, file=file, origin="package", package=package)))
+
+    def _append(self, source: ExtensionSource) -> None:
+        real = os.path.realpath(source.file)
+        if (
+            real in self._seen
+            or source.id in self._disabled
+            or f"{source.kind}s:{source.name}" in self._disabled
+        ):
+            return
+        if source.kind == "extension" and f"extension-modules:{source.name}" in self._disabled:
+            return
+        self._seen.add(real)
+        self.sources.append(source)
+        self.sources.sort(key=lambda one: ORDER.index(one.origin))
+
+
+def _sources(path: Path, origin: Origin, kind: SourceKind) -> Iterator[ExtensionSource]:
+    if path.is_file():
+        if path.suffix == ".py":
+            yield described(ExtensionSource(name=path.stem, file=path, origin=origin, kind=kind))
+        return
+    own = list(_package(path, origin, kind))
+    if own:
+        yield from own
+        return
+    for entry in sorted(path.iterdir())[:MAX_ENTRIES]:
+        if entry.name.startswith((".", "_")):
+            continue
+        if entry.is_dir():
+            yield from _package(entry, origin, kind)
+        elif entry.suffix == ".py":
+            yield described(ExtensionSource(name=entry.stem, file=entry, origin=origin, kind=kind))
+
+
+def _package(folder: Path, origin: Origin, kind: SourceKind) -> Iterator[ExtensionSource]:
+    """What pyproject.toml names, or else `__init__.py`."""
+    table = project_table(folder)
+    named = table.get("extensions")
+    if isinstance(named, list):
+        for name in named:
+            file = (folder / str(name)).resolve()
+            file = file / "__init__.py" if file.is_dir() else file
+            if not file.is_relative_to(folder.resolve()) or not file.is_file():
+                raise ExtensionError(
+                    f'pyproject.toml names "{name}", which is not in the folder.', source=str(folder)
+                )
+            single = ExtensionSource(
+                name=folder.name if len(named) == 1 else f"{folder.name}/{file.stem}",
+                file=file,
+                origin=origin,
+                kind=kind,
+                package=file.parent,
+            )
+            yield described(single, table)
+    elif (folder / "__init__.py").is_file():
+        source = ExtensionSource(
+            name=folder.name, file=folder / "__init__.py", origin=origin, kind=kind, package=folder
+        )
+        yield described(source, table)
+
+
+def project_table(folder: Path) -> dict[str, Any]:
+    """`[tool.tau]` of a folder's pyproject.toml, with `requires` from the project's dependencies."""
+    try:
+        content = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ExtensionError(f"pyproject.toml cannot be read: {error}", source=str(folder)) from error
+    table = content.get("tool", {}).get("tau", {})
+    listed = content.get("project", {}).get("dependencies", [])
+    needed = [one for one in listed if isinstance(one, str) and one.replace("_", "-").startswith("tau-agent")]
+    return {**({"requires": needed[0]} if needed else {}), **(table if isinstance(table, dict) else {})}
+
+
+def described(source: ExtensionSource, table: dict[str, Any] | None = None) -> ExtensionSource:
+    """With what the code says about itself before it runs: `requires`, `activation`, `isolation`."""
+    fields = dict(table or {})
+    text = source.file.read_text(encoding="utf-8", errors="replace")
+    if any(name in text for name in FIELDS):
+        fields |= constants(text)
+    return msgspec.structs.replace(
+        source,
+        requires=str(fields.get("requires") or ""),
+        activation=tuple(map(str, fields.get("activation") or ())),
+        isolation=str(fields.get("isolation") or ""),
+    )
+
+
+def constants(text: str) -> dict[str, Any]:
+    """The module-level constants with these names, read without running anything."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}  # the import says where
+    found = {}
+    for node in body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in FIELDS:
+                pass
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if name in FIELDS:
+                pass
+            case _:
+                continue
+        try:
+            found[name] = ast.literal_eval(value)
+        except ValueError:
+            continue
+    return found
+
+
+def find_module(name: str) -> Path | None:
+    """The file of an installed module, without importing its parents."""
+    inner = name.replace(".", "/")
+    for folder in sys.path:
+        for candidate in (f"{inner}.py", f"{inner}/__init__.py"):
+            if (path := Path(folder or ".", candidate)).is_file():
+                return path
+    return None
+
+
+def entry_points(cache: Path) -> list[tuple[str, str]]:
+    """Name and module of each entry point, from a cache that holds as long as no package is installed."""
+    folders = [
+        folder
+        for folder in sys.path
+        if folder.endswith(("site-packages", "dist-packages")) or ".tau" in folder
+    ]
+    stamps = {folder: modified_ns(Path(folder)) for folder in folders}
+    try:
+        known = msgspec.json.decode(cache.read_bytes(), type=dict[str, tuple[int, list[tuple[str, str]]]])
+    except (OSError, msgspec.DecodeError):
+        known = {}
+    changed = [folder for folder in folders if known.get(folder, (0, []))[0] != stamps[folder]]
+    if changed:
+        known = {folder: known[folder] for folder in folders if folder not in changed}
+        known |= {folder: (stamps[folder], _read_entry_points(folder)) for folder in changed}
+        try:
+            write_atomic(cache, msgspec.json.encode(known))
+        except OSError as error:
+            log.warning("The cache of entry points cannot be written.", error)
+    return [row for folder in folders for row in known[folder][1]]
+
+
+def _read_entry_points(folder: str) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    try:
+        names = [entry.path for entry in os.scandir(folder) if entry.name.endswith(".dist-info")]
+    except OSError:
+        return []
+    for name in sorted(names):
+        try:
+            text = Path(name, "entry_points.txt").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        _, found, rest = text.partition(f"[{GROUP}]\n")
+        for line in rest.splitlines() if found else ():
+            if line.startswith("["):
+                break
+            key, equals, value = line.partition("=")
+            if equals:
+                rows.append((key.strip(), value.partition(":")[0].partition("[")[0].strip()))
+    return rows

@@ -1,0 +1,197 @@
+"""What `tau plugin` does: each function returns the lines to print."""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import DecodeError, json
+
+from tau.base.errors import TauError
+from tau.base.files import make_private, write_atomic
+from tau.config.paths import Paths, project_folders
+from tau.ext.plugins.doctor import check_code
+from tau.ext.plugins.fetch import PluginSource, fetch, install_packages, parse_source
+from tau.ext.plugins.manifest import PluginManifest, check_manifest, read_manifest
+from tau.ext.plugins.marketplace import MANIFEST, Marketplace, Marketplaces, plugin_source, read_marketplace
+from tau.ext.plugins.store import PluginRecord, PluginStore, Scope, content_hash, describe
+
+NEXT = "It is loaded with the next session."
+
+
+class Plugins:
+    """The plugins of a user and a project."""
+
+    def __init__(self, paths: Paths, cwd: Path, scope: Scope = "user") -> None:
+        self.paths, self.cwd = paths, cwd
+        folder = paths.home if scope == "user" else list(project_folders(cwd))[-1] / ".tau"
+        self.store = PluginStore(folder / "plugins")
+        self.markets = Marketplaces(paths.home)
+        self._python = paths.home / "python"
+
+    def records(self) -> list[PluginRecord]:
+        packages = [PluginRecord(name=one, source=one, kind="package") for one in self._requirements()]
+        return [*self.store.records(), *packages]
+
+    def plan(self, text: str) -> tuple[PluginSource, PluginManifest | None]:
+        """What would be installed; for a package, only its name is known."""
+        source = self._source(text)
+        if source.kind in ("package", "wheel"):
+            return source, None
+        with tempfile.TemporaryDirectory(prefix="tau-plugin-") as stage:
+            folder, _ = asyncio.run(fetch(source, Path(stage)))
+            return source, read_manifest(folder)
+
+    def install(self, text: str) -> list[str]:
+        source = self._source(text)
+        if source.kind in ("package", "wheel"):
+            requirements = [*(one for one in self._requirements() if one != source.text), source.text]
+            self._install_packages(requirements)
+            return [f"Installed {text}. {NEXT}"]
+        with tempfile.TemporaryDirectory(prefix="tau-plugin-") as stage:
+            folder, commit = asyncio.run(fetch(source, Path(stage)))
+            record = self.store.install(folder, text, commit=commit, name=source.name)
+        return [f"Installed {record.name} {record.version}".rstrip() + f". {NEXT}"]
+
+    def update(self, names: Sequence[str]) -> list[str]:
+        """Fetch again and compare contents, whatever the versions say."""
+        lines = []
+        for record in self.store.records():
+            if (names and record.name not in names) or record.kind == "link":
+                continue
+            source = self._source(record.source)
+            with tempfile.TemporaryDirectory(prefix="tau-plugin-") as stage:
+                folder, commit = asyncio.run(fetch(source, Path(stage)))
+                if content_hash(folder) == record.hash:
+                    lines.append(f"{record.name} is up to date.")
+                    continue
+                new = self.store.install(folder, record.source, commit=commit, name=record.name)
+            lines.append(f"Updated {new.name} to {new.version or new.hash[:12]}.")
+        if packages := [one for one in self._requirements() if not names or one in names]:
+            self._install_packages(self._requirements())
+            lines.append(f"Updated {', '.join(packages)}.")
+        missing = [name for name in names if not any(name in line for line in lines)]
+        if missing:
+            raise TauError(f'There is no plugin "{missing[0]}" to update; see tau plugin list.')
+        return lines or ["There is nothing to update."]
+
+    def remove(self, name: str) -> list[str]:
+        requirements = self._requirements()
+        if name in requirements:
+            self._install_packages([one for one in requirements if one != name])
+        else:
+            self.store.remove(name)
+        return [f"Removed {name}."]
+
+    def link(self, text: str) -> list[str]:
+        source = parse_source(text, self.cwd)
+        manifest = read_manifest(Path(source.text))
+        self.store.link(Path(source.text), manifest.name)
+        return [f"Linked {manifest.name} to {source.text}. {NEXT}"]
+
+    def set_enabled(self, name: str, *, enabled: bool) -> list[str]:
+        self.store.set_enabled(name, enabled=enabled)
+        return [f"{name} is {'on' if enabled else 'off'} from the next session."]
+
+    def show(self, name: str) -> list[str]:
+        record = self.store.get(name)
+        lines = describe(read_manifest(self.store.path(record)))
+        facts = {
+            "source": record.source,
+            "commit": record.commit,
+            "hash": record.hash,
+            "path": str(self.store.path(record)),
+        }
+        return [*lines, *(f"  {key}: {value}" for key, value in facts.items() if value)]
+
+    def validate(self, text: str) -> list[str]:
+        """The faults of a plugin or marketplace in a folder; empty if there are none."""
+        folder = Path(parse_source(text, self.cwd).text)
+        if (folder / MANIFEST).is_file() and not (folder / ".claude-plugin/plugin.json").is_file():
+            name, rows = read_marketplace(folder)
+            market = Marketplace(name=name, source=text, folder=str(folder))
+            return [problem for row in rows for problem in _check_row(market, row["name"])]
+        return check_manifest(folder)
+
+    def doctor(self) -> list[str]:
+        """Problems of installed plugins, found without running them."""
+        lines = []
+        for record in self.store.records():
+            path = self.store.path(record)
+            problems = [*check_manifest(path), *check_code(path)]
+            if record.kind == "copy" and content_hash(path) != record.hash:
+                problems.append("Its files were changed after it was installed; update or install it again.")
+            lines += [f"{record.name}: {problem}" for problem in problems]
+        return lines
+
+    def add_marketplace(self, text: str) -> list[str]:
+        source = parse_source(text, self.cwd)
+        if source.kind == "folder":
+            name, rows = read_marketplace(Path(source.text))
+            market = Marketplace(name=name, source=text, folder=source.text)
+        elif source.kind == "git":
+            with tempfile.TemporaryDirectory(prefix="tau-marketplace-") as stage:
+                folder, commit = asyncio.run(fetch(source, Path(stage)))
+                name, rows = read_marketplace(folder)
+                target = self.markets.folder / PluginManifest(name=name).name.replace("/", "-")
+                make_private(self.markets.folder)
+                shutil.rmtree(target, ignore_errors=True)
+                shutil.copytree(folder, target, symlinks=True)
+            market = Marketplace(name=name, source=text, folder=str(target), commit=commit)
+        else:
+            raise TauError(f'"{text}" is neither a folder nor a git repository.')
+        self.markets.save(market)
+        return [
+            f"Added {market.name}: {len(rows)} plugins. Install one: tau plugin install NAME@{market.name}"
+        ]
+
+    def marketplaces(self) -> list[str]:
+        lines = []
+        for market in self.markets.all():
+            _, rows = read_marketplace(Path(market.folder))
+            lines.append(f"{market.name} ({market.source})")
+            lines += [f"  {row['name']}: {row.get('description', '')}".rstrip(": ") for row in rows]
+        return lines or ["There are no marketplaces; add one with tau plugin marketplace add FOLDER|URL."]
+
+    def _source(self, text: str) -> PluginSource:
+        source = parse_source(text, self.cwd)
+        if source.kind != "marketplace":
+            return source
+        return plugin_source(self.markets.get(source.text), source.name)
+
+    def _requirements(self) -> list[str]:
+        try:
+            return json.decode((self._python / "requirements.json").read_bytes(), type=list[str])
+        except (FileNotFoundError, DecodeError):
+            return []
+
+    def _install_packages(self, requirements: Sequence[str]) -> None:
+        """Install all into a new folder, then swap the link that `sys.path` has."""
+        make_private(self._python)
+        link = self._python / "site-packages"
+        old = link.resolve() if link.is_symlink() else None
+        target = self._python / f"packages-{len(list(self._python.glob('packages-*'))) + 1}"
+        while target.exists():
+            target = target.with_name(f"{target.name}x")
+        if requirements:
+            asyncio.run(install_packages(requirements, target))
+        else:
+            target.mkdir()
+        new = self._python / ".site-packages.new"
+        new.unlink(missing_ok=True)
+        new.symlink_to(target.name)
+        new.replace(link)
+        write_atomic(self._python / "requirements.json", json.encode(list(requirements)))
+        if old is not None and old != target:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _check_row(market: Marketplace, name: str) -> list[str]:
+    try:
+        source = plugin_source(market, name)
+    except TauError as error:
+        return [str(error)]
+    if source.kind != "folder":
+        return []
+    return [f"{name}: {problem}" for problem in check_manifest(Path(source.text, source.folder))]

@@ -1,0 +1,142 @@
+"""Reads a plugin: its manifest in tau's, Claude Code's, Codex' or Gemini's form, and what it would run."""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import DecodeError, Struct, json
+
+from tau.base.errors import TauError
+from tau.config.discovery.providers import PLUGIN, Kind
+from tau.config.discovery.registry import expand
+
+Layout = Literal["tau", "claude", "codex", "gemini", "none"]
+FILES: tuple[tuple[str, Layout], ...] = (
+    (".claude-plugin/plugin.json", "claude"),
+    (".codex-plugin/plugin.json", "codex"),
+    ("gemini-extension.json", "gemini"),
+    ("pyproject.toml", "tau"),
+)
+RUNS: dict[Kind, str] = {
+    "extension-modules": "Python, in tau's own process",
+    "tools": "Python, in tau's own process",
+    "hooks": "hooks",
+    "mcps": "MCP servers",
+}
+SHOWN: tuple[Kind, ...] = ("skills", "slash-commands", "agents", "rules", "prompts", *RUNS)
+MAX_MANIFEST_BYTES = 1 << 20
+
+
+class PluginManifest(Struct, frozen=True, rename="camel", kw_only=True):
+    """`contents` are the files by kind, below the folder; `runs` say what it starts."""
+
+    name: str
+    version: str = ""
+    description: str = ""
+    layout: Layout = "none"
+    contents: dict[str, list[str]] = {}
+    runs: list[str] = []
+    settings: dict[str, Any] = {}
+
+
+def read_manifest(folder: Path) -> PluginManifest:
+    """Raises TauError if there is no plugin, or its manifest is broken."""
+    if not folder.is_dir():
+        raise TauError(f'There is no folder "{folder}".')
+    fields: dict[str, Any] = {}
+    layout: Layout = "none"
+    for name, kind in FILES:
+        path = folder / name
+        if path.is_file():
+            fields, layout = _fields(path), kind
+            break
+    contents = {kind: found for kind in SHOWN if (found := list(_files(folder, kind)))}
+    if layout == "gemini" and isinstance(fields.get("mcpServers"), dict):
+        contents.setdefault("mcps", []).append("gemini-extension.json")
+    if not contents and layout in ("none", "tau") and not _is_package(folder):
+        raise TauError(f"{folder} is not a plugin: it has no manifest, and no skills, hooks or extensions.")
+    if _is_package(folder):
+        contents.setdefault("extension-modules", []).append(".")
+    return PluginManifest(
+        name=valid_name(str(fields.get("name") or folder.name)),
+        version=str(fields.get("version") or ""),
+        description=str(fields.get("description") or ""),
+        layout=layout,
+        contents={str(kind): names for kind, names in contents.items()},
+        runs=[f"{what}: {', '.join(contents[kind])}" for kind, what in RUNS.items() if kind in contents],
+        settings=own if isinstance(own := fields.get("settings"), dict) else {},
+    )
+
+
+def valid_name(name: str) -> str:
+    """Raises TauError for a name that cannot be a folder's."""
+    cleaned = name.strip().lower().replace(" ", "-")
+    if not cleaned or cleaned.startswith((".", "-")) or not all(c.isalnum() or c in "-_." for c in cleaned):
+        raise TauError(f'"{name}" is not a valid name for a plugin: use letters, digits, "-" and "_".')
+    return cleaned
+
+
+def check_manifest(folder: Path) -> list[str]:
+    """What is wrong with a plugin; empty if it is usable everywhere."""
+    try:
+        manifest = read_manifest(folder)
+    except TauError as error:
+        return [str(error)]
+    problems = []
+    if manifest.layout == "claude":
+        fields = _fields(folder / ".claude-plugin/plugin.json")
+        if not isinstance(fields.get("name"), str):
+            problems.append(".claude-plugin/plugin.json: name is missing.")
+        for key in ("commands", "agents", "skills", "hooks", "mcpServers"):
+            for path in paths_of(fields.get(key)):
+                if not path.startswith("./"):
+                    problems.append(f'.claude-plugin/plugin.json: {key} "{path}" must start with "./".')
+                elif not (folder / path).exists():
+                    problems.append(
+                        f'.claude-plugin/plugin.json: {key} names "{path}", which does not exist.'
+                    )
+    for name in ("hooks/hooks.json", ".mcp.json", ".lsp.json"):
+        if (folder / name).is_file():
+            try:
+                _fields(folder / name)
+            except TauError as error:
+                problems.append(str(error))
+    for skill in manifest.contents.get("skills", ()):
+        if not (folder / skill).read_text(encoding="utf-8", errors="replace").lstrip().startswith("---"):
+            problems.append(f"{skill}: it has no front matter with a name and a description.")
+    return problems
+
+
+def paths_of(value: Any) -> list[str]:
+    """The paths in a field that holds one, several, or the thing itself."""
+    values = value if isinstance(value, list) else [value]
+    return [one for one in values if isinstance(one, str)]
+
+
+def _fields(path: Path) -> dict[str, Any]:
+    if path.stat().st_size > MAX_MANIFEST_BYTES:
+        raise TauError(f"{path} is too large.")
+    try:
+        if path.suffix == ".toml":
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+            table = content.get("project", {})
+            return {**(table if isinstance(table, dict) else {}), **content.get("tool", {}).get("tau", {})}
+        found = json.decode(path.read_bytes())
+    except (DecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise TauError(f"{path} cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise TauError(f"{path} must have an object.")
+    return found
+
+
+def _is_package(folder: Path) -> bool:
+    return (folder / "__init__.py").is_file() or (
+        (folder / "pyproject.toml").is_file() and bool(_fields(folder / "pyproject.toml").get("extensions"))
+    )
+
+
+def _files(folder: Path, kind: Kind) -> Iterator[str]:
+    for pattern in PLUGIN.get(kind, ()):
+        for found in expand(str(folder), pattern, lambda text: None):
+            yield str(Path(found.path).relative_to(folder))

@@ -1,0 +1,103 @@
+"""Modes without a screen, as extensions see them: what they may ask of the program that runs the session."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tau.agent.events import Notice
+from tau.agent.queue import user_message
+from tau.agent.ui import Ui
+from tau.base.errors import TauError
+from tau.base.tasks import spawn
+from tau.coding.extensions import SessionChange
+from tau.coding.session.session import Session
+
+if TYPE_CHECKING:
+    from tau.modes.session_host import SessionHost
+
+ONE_SESSION = "This mode has one session; open another one in an interactive session."
+
+
+class BatchFace:
+    """Implements `tau.coding.extensions.Face` for print mode, JSON lines and the console."""
+
+    screen = None
+
+    def __init__(
+        self, session: Session, mode: str, display: Ui | None = None, stop: Callable[[], None] | None = None
+    ) -> None:
+        self.mode, self.display = mode, display
+        self._session = session
+        self._stop = stop or session.abort
+
+    def prompt(self, text: str) -> None:
+        """It is sent when the agent would stop, or after the prompts."""
+        queue = self._session.queue
+        (queue.steer if self._session.activities.running else queue.follow_up)(user_message(text))
+
+    def wake(self) -> None:
+        """Notes are read at the end of the current prompt."""
+
+    def set_editor(self, text: str) -> None:
+        """There is no editor."""
+
+    def shutdown(self) -> None:
+        self._stop()
+
+    async def change_session(self, change: SessionChange) -> bool:
+        raise TauError(ONE_SESSION)
+
+
+class ProgramFace:
+    """The same for RPC, editors and the HTTP server."""
+
+    screen = None
+
+    def __init__(self, host: "SessionHost") -> None:
+        self.mode, self.display = host.mode, host.display
+        self._host = host
+
+    def prompt(self, text: str) -> None:
+        if self._host.busy:
+            self._host.session.queue.steer(user_message(text))
+        else:
+            self._host.prompt(text)
+
+    def wake(self) -> None:
+        self._host.answer_results(self._host.session)
+
+    def set_editor(self, text: str) -> None:
+        self._host.on_editor_text(text)
+
+    def shutdown(self) -> None:
+        self._host.on_shutdown()
+
+    async def change_session(self, change: SessionChange) -> bool:
+        if change.kind == "new":
+            is_done = await self._host.new()
+        elif change.kind == "resume":
+            is_done = await self._host.resume(Path(change.target))
+        else:
+            is_done = await self._host.fork(change.target or None)
+        if not is_done:
+            return False
+        if change.draft:
+            self._host.on_editor_text(change.draft)
+        return True
+
+
+def start_command(host: "SessionHost", text: str) -> bool:
+    """Run the command of an extension in the background; False if the text is none."""
+    extensions = host.session.extensions
+    name = text[1:].partition(" ")[0]
+    if extensions is None or all(command.name != name for command in extensions.commands()):
+        return False
+
+    async def run() -> None:
+        try:
+            await extensions.run_command(text)
+        except TauError as error:
+            host.emit(Notice("error", str(error)))
+
+    spawn(host.tasks, run())
+    return True

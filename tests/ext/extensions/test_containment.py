@@ -1,0 +1,153 @@
+"""Faults of extensions: the next prompt is answered, and the user learns whose fault it was."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tau.ai.faux import Say, Use
+from tests.ext.extensions.host import opened
+
+FAULTS = {
+    "raises": "def bad(event, ctx): raise ValueError('no')",
+    "raises in a coroutine": "async def bad(event, ctx): raise ValueError('no')",
+    "exits": "def bad(event, ctx): raise SystemExit(3)",
+    "exits in a coroutine": "async def bad(event, ctx): raise SystemExit(3)",
+    "is interrupted": "def bad(event, ctx): raise KeyboardInterrupt",
+    "cancels itself": "async def bad(event, ctx): raise __import__('asyncio').CancelledError",
+    "reads the terminal": "def bad(event, ctx): input('> ')",
+    "returns nonsense": "def bad(event, ctx): return object()",
+    "prints": "def bad(event, ctx): print('to stdout'); raise ValueError('printed')",
+    "recurses": "def bad(event, ctx): return bad(event, ctx)",
+    "uses the session wrongly": "async def bad(event, ctx): tau_none.anything()",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("event", ["agent_end", "context", "session_start", "before_provider_request"])
+def test_a_fault_in_a_handler_does_not_cost_the_answer(
+    tmp_path: Path, fault: str, event: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = f"{FAULTS[fault]}\n\ndef extension(tau):\n    tau.on('{event}', bad)\n"
+
+    async def main() -> None:
+        async with opened(tmp_path, code) as rig:
+            outcome = await rig.session.prompt("hello")
+            assert outcome.message is not None and outcome.message.text == "ok"
+            if fault != "returns nonsense":
+                await rig.until(lambda: rig.faults, "the report")
+                assert rig.faults[0].startswith(f"{event}: ")
+
+    asyncio.run(main())
+    assert "to stdout" not in capfd.readouterr().out
+
+
+def test_a_guard_that_fails_refuses_the_call(tmp_path: Path) -> None:
+    code = "def extension(tau):\n    tau.on('tool_call', lambda event, ctx: 1 / 0)\n"
+
+    async def main() -> None:
+        async with opened(tmp_path, code, [[Use("bash", command="touch x")], [Say("ok")]]) as rig:
+            await rig.session.prompt("go")
+            assert "failed to check this call" in str(rig.faux.requests[1].messages[-1])
+            assert not (tmp_path / "x").exists()
+
+    asyncio.run(main())
+
+
+def test_five_failures_in_a_row_switch_it_off(tmp_path: Path) -> None:
+    code = "def extension(tau):\n    tau.on('context', lambda event, ctx: 1 / 0)\n"
+
+    async def main() -> None:
+        async with opened(tmp_path, code) as rig:
+            for _ in range(6):
+                await rig.session.prompt("hi")
+            assert [one for one in rig.faults if "ZeroDivisionError" in one] == rig.faults[:1]
+            assert "switched off" in rig.faults[-1]
+            assert len(rig.faults) == 2
+
+    asyncio.run(main())
+
+
+def test_folder_and_environment_are_restored(tmp_path: Path) -> None:
+    code = """
+    import os, signal
+
+    os.chdir("/")
+    os.environ["CHANGED"] = "1"
+
+    def extension(tau):
+        pass
+    """
+
+    async def main() -> None:
+        before = Path.cwd()
+        async with opened(tmp_path, code) as rig:
+            assert Path.cwd() == before
+            assert "changed the working folder, the environment; restored" in "\n".join(rig.notices)
+
+    asyncio.run(main())
+
+
+def test_replaced_names_of_tau_are_reported(tmp_path: Path) -> None:
+    code = """
+    import tau.coding.session.session as target
+
+    saved = target.Session.python
+
+    async def python(self, code): ...
+
+    def extension(tau):
+        target.Session.python = python
+        tau.on("session_shutdown", lambda event, ctx: setattr(target.Session, "python", saved))
+    """
+
+    async def main() -> None:
+        async with opened(tmp_path, code) as rig:
+            assert "replaced tau.coding.session.session.Session.python in tau" in "\n".join(rig.notices)
+
+    asyncio.run(main())
+
+
+def test_a_stale_context_raises_and_is_contained(tmp_path: Path) -> None:
+    code = """
+    kept = []
+
+    def extension(tau):
+        tau.on("session_start", lambda event, ctx: kept.append(ctx))
+
+        @tau.command("old")
+        def old(args, ctx):
+            kept[0].usage()
+    """
+
+    async def main() -> None:
+        async with opened(tmp_path, code) as rig:
+            await rig.until(lambda: rig.extensions.extensions[0].module.kept, "the start")
+            old = rig.extensions.extensions[0]
+            await rig.extensions.reload()
+            with pytest.raises(Exception, match="is over or the extension was reloaded"):
+                old.module.kept[0].usage()
+
+    asyncio.run(main())
+
+
+def test_tasks_end_with_the_session(tmp_path: Path) -> None:
+    code = """
+    import asyncio
+
+    def extension(tau):
+        async def forever():
+            await asyncio.Event().wait()
+
+        @tau.on("session_start")
+        async def start(event, ctx):
+            tau.task(forever())
+            asyncio.create_task(forever())
+    """
+
+    async def main() -> None:
+        async with opened(tmp_path, code) as rig:
+            await rig.session.prompt("hi")
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(main())
