@@ -79,3 +79,16 @@ class HooksSettings(Struct, frozen=True, rename="camel"):
     allowed_hosts: Annotated[
         list[str], Meta(description="Hosts that http hooks may call, besides this machine")
     ] = []
+
+
+class LspSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Use language servers that are installed")] = True
+    lazy: Annotated[bool, Meta(description="Start them when they are needed, not with the session")] = True
+    format_on_write: Annotated[bool, Meta(description="Format files that write creates or replaces")] = False
+    diagnostics_on_write: Annotated[
+        bool, Meta(description="Show the agent the errors of files that it writes")
+    ] = True
+    diagnostics_on_edit: Annotated[bool, Meta(description="And of files that it edits")] = False
+    diagnostics_deduplicate: Annotated[
+        bool, Meta(description="Show an error once until it changes, not after every edit")
+    ] = True

@@ -9,6 +9,7 @@ from tau.base.sizes import MIB
 from tau.config.discovery_settings import (
     ContextFilesSettings,
     HooksSettings,
+    LspSettings,
     SkillsSettings,
     StreamRuleSettings,
 )
@@ -481,17 +482,32 @@ class McpSettings(Struct, frozen=True, rename="camel"):
     ] = 20_000
 
 
-class LspSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Use language servers that are installed")] = True
-    lazy: Annotated[bool, Meta(description="Start them when they are needed, not with the session")] = True
-    format_on_write: Annotated[bool, Meta(description="Format files that write creates or replaces")] = False
-    diagnostics_on_write: Annotated[
-        bool, Meta(description="Show the agent the errors of files that it writes")
+class CommitSettings(Struct, frozen=True, rename="camel"):
+    map_reduce_enabled: Annotated[
+        bool, Meta(description="Summarize a long diff in parts before writing its message")
     ] = True
-    diagnostics_on_edit: Annotated[bool, Meta(description="And of files that it edits")] = False
-    diagnostics_deduplicate: Annotated[
-        bool, Meta(description="Show an error once until it changes, not after every edit")
-    ] = True
+    map_reduce_min_files: Annotated[int, Meta(description="Fewer files are never summarized", ge=1)] = 4
+    map_reduce_max_file_tokens: Annotated[int, Meta(description="Tokens of one file that count", ge=100)] = (
+        50_000
+    )
+    map_reduce_timeout_ms: Annotated[int, Meta(description="Limit for one request", ge=1_000)] = 120_000
+    map_reduce_max_concurrency: Annotated[int, Meta(description="Requests at once", ge=1, le=32)] = 5
+    changelog_max_diff_chars: Annotated[
+        int, Meta(description="Characters of a diff that changelog entries are made from", ge=1_000)
+    ] = 120_000
+
+
+class MemorySettings(Struct, frozen=True, rename="camel"):
+    backend: Annotated[
+        Literal["off", "local", "mnemopi"],
+        Meta(description="Long-term memory: off, or local (a file on this machine; alias mnemopi)"),
+    ] = "off"
+    scoping: Annotated[
+        Literal["global", "per-project", "per-project-tagged"],
+        Meta(description="Share memories with all projects, with none, or read both"),
+    ] = "per-project"
+    db_path: Annotated[str | None, Meta(description="File of the memories")] = None
+    recall_limit: Annotated[int, Meta(description="Memories that one search returns", ge=1, le=50)] = 8
 
 
 class Settings(Struct, frozen=True, rename="camel", kw_only=True):
@@ -560,6 +576,8 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     read: ReadSettings = ReadSettings()
     edit: EditSettings = EditSettings()
     search: SearchSettings = SearchSettings()
+    commit: CommitSettings = CommitSettings()
+    memory: MemorySettings = MemorySettings()
     images: ImagesSettings = ImagesSettings()
     inspect_image: InspectImageSettings = InspectImageSettings()
     local: LocalSettings = LocalSettings()
