@@ -165,3 +165,7 @@ class McpSettings(Struct, frozen=True, rename="camel"):
             extra={"scope": "user"},
         ),
     ] = 20_000
+
+
+class TitlesSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Name interactive sessions with the smol model")] = True

@@ -16,6 +16,7 @@ from tau.config.discovery_settings import (
     SearxngSettings,
     SkillsSettings,
     StreamRuleSettings,
+    TitlesSettings,
     WebProviderSettings,
     WebSearchSettings,
 )
@@ -108,10 +109,6 @@ class BranchSummarySettings(Struct, frozen=True, rename="camel"):
     reserve_tokens: Annotated[int, Meta(description="Tokens reserved when summarizing a branch", ge=0)] = (
         16_384
     )
-
-
-class TitlesSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Name interactive sessions with the smol model")] = True
 
 
 class StreamSettings(Struct, frozen=True, rename="camel"):
