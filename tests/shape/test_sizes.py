@@ -40,7 +40,7 @@ def test_package_is_not_too_large() -> None:
     assert sum(code_lines(source.text, source.tree) for source in package_sources()) <= CODE_LINES
 
 
-def test_blank_lines_comments_and_docstrings_are_no_code() -> None:
+def test_blank_lines_comments_and_docstrings_do_not_count() -> None:
     text = '"""Doc.\n\nMore."""\n\n# why\ndef f() -> str:\n    """Doc."""\n    return """a\nb"""  # c\n'
     assert code_lines(text, ast.parse(text)) == 3
 
