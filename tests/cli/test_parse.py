@@ -12,6 +12,7 @@ from tau.cli.extensions_command import ACTIONS as EXTENSIONS_ACTIONS
 from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, VALUE, Flag
 from tau.cli.hooks_command import ACTIONS as HOOKS_ACTIONS
 from tau.cli.login_command import AUTH_ACTIONS
+from tau.cli.memory_command import ACTIONS as MEMORY_ACTIONS
 from tau.cli.models_command import ACTIONS as MODELS_ACTIONS
 from tau.cli.parse import parse
 from tau.cli.plugin_command import ACTIONS as PLUGIN_ACTIONS
@@ -209,6 +210,7 @@ def test_choices_match_their_implementations() -> None:
         "rules": RULES_ACTIONS,
         "trust": TRUST_ACTIONS,
         "sandbox": SANDBOX_ACTIONS,
+        "memory": MEMORY_ACTIONS,
         "completions": SHELLS,
         "help": tuple(name for name in commands if name != "help"),
     }

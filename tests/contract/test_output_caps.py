@@ -351,6 +351,11 @@ def unknown_host(folder: Path) -> Asked:
 
 
 @request
+def search_without_a_provider(folder: Path) -> Asked:
+    return "web_search", {"query": "q" * 100_000}
+
+
+@request
 def goal_of_a_checkpoint(folder: Path) -> Asked:
     return "checkpoint", {"goal": "g" * 100_000}
 
@@ -373,6 +378,21 @@ def answer_about_an_image(folder: Path) -> Asked:
         )
     )
     return "inspect_image", {"path": "a.png", "question": "What is it?"}
+
+
+@request
+def recall_without_a_backend(folder: Path) -> Asked:
+    return "recall", {"query": "q" * 100_000}
+
+
+@request
+def retain_without_a_backend(folder: Path) -> Asked:
+    return "retain", {"items": [{"content": "c" * 100_000}]}
+
+
+@request
+def memory_edit_with_a_long_id(folder: Path) -> Asked:
+    return "memory_edit", {"op": "forget", "id": "i" * 100_000}
 
 
 class NoParams(Struct):

@@ -203,6 +203,26 @@ SERVE_FLAGS = (
     Flag("allow-origin", "accept requests of pages from this origin", OUTPUT, LIST, "URL"),
 )
 
+COMMIT_FLAGS = (
+    Flag("split", "make several commits, each with one purpose; shows them first", group=OTHER),
+    Flag("all", "commit all changes of tracked files, as git commit --all", group=OTHER),
+    Flag("push", "push afterwards", group=OTHER),
+    Flag("dry-run", "show the messages; commit nothing", group=OTHER),
+    Flag("yes", "do not ask", group=OTHER, short="y"),
+    Flag("json", "print JSON", group=OUTPUT),
+    Flag("no-changelog", "leave CHANGELOG.md alone", group=OTHER),
+    Flag("legacy", "write the message in one request, without summaries", group=OTHER),
+    Flag("context", "what the model should know", group=PROMPT, kind=VALUE, metavar="TEXT", short="c"),
+    Flag(
+        "model",
+        "model to use; default: the role commit, else smol",
+        group=OTHER,
+        kind=VALUE,
+        metavar="PATTERN",
+        completes=MODELS,
+        short="m",
+    ),
+)
 # Of `tau batch`, which passes the flags about models and safety on to each task.
 BATCH_FLAGS = (
     Flag(
@@ -259,7 +279,17 @@ _COMMANDS = (
         "--json",
         values={"get": SETTINGS, "set": SETTINGS, "reset": SETTINGS},
     ),
-    Subcommand("read PATH[:LINES]", "show what the read tool gives the model", completes=FILE),
+    Subcommand(
+        "read PATH|URL[:LINES]",
+        "show what the read tool gives the model",
+        options="--raw --json",
+        completes=FILE,
+    ),
+    Subcommand(
+        "search QUERY",
+        "search the web as the model does",
+        options="--provider --providers --recency --limit --compact --json",
+    ),
     Subcommand("grep PATTERN [PATH ...]", "show what the search tool gives the model", completes=FILE),
     Subcommand("edit < PATCH", "apply an edit in the model's format"),
     Subcommand(
@@ -396,6 +426,18 @@ _COMMANDS = (
         "compare models and settings on a suite of tasks",
         options=" ".join(f"--{flag.name}" for flag in BENCH_FLAGS),
         completes=FOLDER,
+    ),
+    Subcommand(
+        "commit [FLAG ...]",
+        "commit what is staged, with a message that a model writes",
+        options=" ".join(f"--{flag.name}" for flag in COMMIT_FLAGS),
+    ),
+    Subcommand(
+        "memory ACTION [ARGUMENT ...]",
+        "search, edit, export or import long-term memories",
+        "list search show add edit forget clear stats doctor export import",
+        "--json --scope --yes",
+        completes=FILE,
     ),
     Subcommand("completions bash|zsh|fish", "print a shell completion script", "bash zsh fish"),
 )

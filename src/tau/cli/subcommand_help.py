@@ -10,9 +10,11 @@ usage: tau config list [--json]           list settings, their values and origin
        tau config schema                  print a JSON schema for editors
 """,
     "read": """\
-usage: tau read PATH[:LINES]
+usage: tau read PATH|URL[:LINES] [--raw] [--json]
 
-Show what the read tool gives the model: tau read src/app.py:10-20.
+Show what the read tool gives the model: tau read src/app.py:10-20, tau read https://example.com.
+  --raw   without line numbers; of a web page, its source
+  --json  print JSON with the details
 To send a message that starts with this word, quote it: tau "read the README".
 """,
     "grep": """\
@@ -20,6 +22,14 @@ usage: tau grep PATTERN [PATH ...]
 
 Show what the search tool gives the model, by default for this folder. Put -- before a PATTERN like --help.
 To send a message that starts with this word, quote it: tau "grep for TODO".
+""",
+    "search": """\
+usage: tau search QUERY [--provider NAME] [--recency day|week|month|year] [--limit N] [--compact] [--json]
+       tau search --providers [--json]  list search providers, and what the missing ones need
+
+Show what the web_search tool gives the model.
+  --compact  only addresses and titles
+To send a message that starts with this word, quote it: tau "search for TODO".
 """,
     "edit": """\
 usage: tau edit < PATCH
@@ -260,6 +270,37 @@ command resumes. Takes the flags of tau for models and safety, such as --model.
   --collect branch|pr   push the changes of each task that is done
   --rpm N, --tpm N      requests and tokens a minute, for each provider
   --dry-run             check the tasks and show the plan
+""",
+    "commit": """\
+usage: tau commit [--split] [--all] [--push] [--dry-run] [--yes] [--json] [FLAG ...]
+
+Commit what is staged, and nothing else, with a message that a model writes. Your hooks and signing apply.
+  --split              make several commits, each with one purpose; shows them first
+  --all                commit all changes of tracked files, as git commit --all
+  --push               push afterwards
+  --dry-run            show the messages; commit nothing
+  -y, --yes            do not ask
+  --json               print JSON
+  --no-changelog       leave CHANGELOG.md alone
+  --legacy             write the message in one request, without summaries
+  -c, --context TEXT   what the model should know
+  -m, --model PATTERN  model to use; default: the role commit, else smol
+""",
+    "memory": """\
+usage: tau memory list                  list memories, the latest first
+       tau memory search WORD ...       search as the agent does
+       tau memory show ID               show one
+       tau memory add TEXT              add one
+       tau memory edit ID TEXT          replace its text
+       tau memory forget ID ...         delete some
+       tau memory clear --yes           delete all of the scope
+       tau memory stats                 count them
+       tau memory doctor                check the file
+       tau memory export [FILE]         write JSON lines
+       tau memory import FILE|FOLDER    read JSON lines, or a folder of Markdown files
+
+  --scope project|global|all   whose memories; default: project
+  --json                       print JSON
 """,
     "bench": """\
 usage: tau bench [SUITE] [--model PATTERN ...] [--set KEY=VALUE ...] [--repeat N] [FLAG ...]

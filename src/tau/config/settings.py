@@ -8,9 +8,15 @@ from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
 from tau.base.sizes import MIB
 from tau.config.discovery_settings import (
     ContextFilesSettings,
+    ExaSettings,
+    FetchSettings,
     HooksSettings,
+    McpSettings,
+    SearxngSettings,
     SkillsSettings,
     StreamRuleSettings,
+    WebProviderSettings,
+    WebSearchSettings,
 )
 from tau.config.interface_settings import (
     DisplaySettings,
@@ -470,15 +476,32 @@ class ThinkingBudgets(Struct, frozen=True, rename="camel"):
     max: Annotated[int, Meta(description="Tokens at level max", ge=1024)] = THINKING_BUDGETS["max"]
 
 
-class McpSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Start the MCP servers that files define")] = True
-    discovery_mode: Annotated[bool, Meta(description="Old name of tools.discoveryMode: mcp-only")] = False
-    sampling_tokens: Annotated[
-        int,
-        Meta(
-            description="Tokens per session that servers may use from your model; 0: none", ge=0, extra=USER
-        ),
-    ] = 20_000
+class CommitSettings(Struct, frozen=True, rename="camel"):
+    map_reduce_enabled: Annotated[
+        bool, Meta(description="Summarize a long diff in parts before writing its message")
+    ] = True
+    map_reduce_min_files: Annotated[int, Meta(description="Fewer files are never summarized", ge=1)] = 4
+    map_reduce_max_file_tokens: Annotated[int, Meta(description="Tokens of one file that count", ge=100)] = (
+        50_000
+    )
+    map_reduce_timeout_ms: Annotated[int, Meta(description="Limit for one request", ge=1_000)] = 120_000
+    map_reduce_max_concurrency: Annotated[int, Meta(description="Requests at once", ge=1, le=32)] = 5
+    changelog_max_diff_chars: Annotated[
+        int, Meta(description="Characters of a diff that changelog entries are made from", ge=1_000)
+    ] = 120_000
+
+
+class MemorySettings(Struct, frozen=True, rename="camel"):
+    backend: Annotated[
+        Literal["off", "local", "mnemopi"],
+        Meta(description="Long-term memory: off, or local (a file on this machine; alias mnemopi)"),
+    ] = "off"
+    scoping: Annotated[
+        Literal["global", "per-project", "per-project-tagged"],
+        Meta(description="Share memories with all projects, with none, or read both"),
+    ] = "per-project"
+    db_path: Annotated[str | None, Meta(description="File of the memories")] = None
+    recall_limit: Annotated[int, Meta(description="Memories that one search returns", ge=1, le=50)] = 8
 
 
 class Settings(Struct, frozen=True, rename="camel", kw_only=True):
@@ -546,6 +569,13 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     read: ReadSettings = ReadSettings()
     edit: EditSettings = EditSettings()
     search: SearchSettings = SearchSettings()
+    fetch: FetchSettings = FetchSettings()
+    web_search: WebSearchSettings = field(name="web_search", default=WebSearchSettings())
+    providers: WebProviderSettings = WebProviderSettings()
+    exa: ExaSettings = ExaSettings()
+    searxng: SearxngSettings = SearxngSettings()
+    commit: CommitSettings = CommitSettings()
+    memory: MemorySettings = MemorySettings()
     images: ImagesSettings = ImagesSettings()
     inspect_image: InspectImageSettings = InspectImageSettings()
     local: LocalSettings = LocalSettings()

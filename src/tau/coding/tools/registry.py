@@ -15,6 +15,7 @@ from tau.coding.pending_changes import PendingChanges
 from tau.coding.ports import UrlRouter
 from tau.coding.resources import SessionResources
 from tau.config.settings import Settings
+from tau.config.web_access import WebAccess
 
 if TYPE_CHECKING:
     from tau.coding.task.late_team import LateTeam
@@ -32,13 +33,17 @@ _find = late("tau.coding.tools.find")
 _inspect_image = late("tau.coding.tools.inspect_image")
 _irc = late("tau.coding.tools.irc")
 _job = late("tau.coding.tools.job")
+_memory_edit = late("tau.coding.tools.memory_edit")
 _read = late("tau.coding.tools.read")
+_recall = late("tau.coding.tools.recall")
 _resolve = late("tau.coding.tools.resolve")
+_retain = late("tau.coding.tools.retain")
 _rewind = late("tau.coding.tools.rewind")
 _search = late("tau.coding.tools.search")
 _ssh = late("tau.coding.tools.ssh")
 _task = late("tau.coding.tools.task")
 _todo = late("tau.coding.tools.todo")
+_web_search = late("tau.coding.tools.web_search")
 _write = late("tau.coding.tools.write")
 
 
@@ -58,6 +63,7 @@ class ToolParts(Struct):
     can_ask: bool = False
     code: CodeDetector | None = None
     urls: UrlRouter | None = None
+    web: WebAccess | None = None
     names: Sequence[str] = ()  # of the created tools
     team: "LateTeam | None" = None
     agent: str = ""
@@ -70,9 +76,13 @@ class ToolEntry(Struct, frozen=True):
     is_usual: Callable[[ToolParts], bool] = lambda parts: True
 
 
+def _has_memory(parts: ToolParts) -> bool:
+    return parts.resources.memory is not None
+
+
 # The order is the same in every request, so that servers can cache the prefix.
 TOOLS: dict[str, ToolEntry] = {
-    "read": ToolEntry(lambda parts: _read.Read(parts.settings)),
+    "read": ToolEntry(lambda parts: _read.Read(parts.settings, parts.web)),
     "bash": ToolEntry(
         lambda parts: _bash.Bash(
             parts.settings,
@@ -112,6 +122,10 @@ TOOLS: dict[str, ToolEntry] = {
         lambda parts: _inspect_image.InspectImage(parts.complete, parts.settings.images),
         lambda parts: parts.settings.inspect_image.enabled,
     ),
+    "web_search": ToolEntry(
+        lambda parts: _web_search.WebSearchTool(parts.settings, parts.web),
+        lambda parts: parts.settings.web_search.enabled and parts.web is not None,
+    ),
     "task": ToolEntry(
         lambda parts: _task.Delegate(parts.settings, parts.team, parts.agent),
         lambda parts: parts.team is not None and parts.settings.task.max_recursion_depth > 0,
@@ -120,6 +134,9 @@ TOOLS: dict[str, ToolEntry] = {
         lambda parts: _irc.Irc(parts.team, parts.agent),
         lambda parts: parts.team is not None and parts.settings.task.max_recursion_depth > 0,
     ),
+    "recall": ToolEntry(lambda parts: _recall.Recall(parts.resources.memory), _has_memory),
+    "retain": ToolEntry(lambda parts: _retain.Retain(parts.resources.memory), _has_memory),
+    "memory_edit": ToolEntry(lambda parts: _memory_edit.MemoryEdit(parts.resources.memory), _has_memory),
     "ask": ToolEntry(
         lambda parts: _ask.Ask(parts.settings.interaction.ask_timeout_seconds), lambda parts: parts.can_ask
     ),
