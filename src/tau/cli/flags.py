@@ -180,6 +180,9 @@ FLAGS = (
     Flag("config", "settings file for this run; repeatable", SAFETY, LIST, "FILE", FILE),
     Flag("cwd", "work in this folder", SAFETY, VALUE, "DIR", FOLDER),
     Flag("add-dir", "add a folder to the workspace; repeatable", SAFETY, LIST, "DIR", FOLDER),
+    Flag("max-turns", "answers of the model in this run", SAFETY, VALUE, "N"),
+    Flag("max-tokens", "tokens that this session and its agents can use", SAFETY, VALUE, "N"),
+    Flag("max-minutes", "start no request after this time", SAFETY, VALUE, "N"),
     Flag("max-cost", "dollars that this session and its agents can spend", SAFETY, VALUE, "USD"),
     Flag("max-agents", "agents that one prompt can start", SAFETY, VALUE, "COUNT"),
     Flag("trust", "let this repository's extensions, hooks and servers run, this time only", SAFETY),
@@ -224,6 +227,11 @@ COMMIT_FLAGS = (
     ),
 )
 # Of `tau batch`, which passes the flags about models and safety on to each task.
+RELAY_FLAGS = (
+    Flag("channel", "channel to answer on; repeatable", group=OTHER, kind=VALUE, metavar="NAME"),
+    Flag("from", "config of warelay to convert", group=OTHER, kind=VALUE, metavar="FILE", completes=FILE),
+    Flag("json", "print JSON", group=OUTPUT),
+)
 BATCH_FLAGS = (
     Flag(
         "template",
@@ -426,6 +434,12 @@ _COMMANDS = (
         "compare models and settings on a suite of tasks",
         options=" ".join(f"--{flag.name}" for flag in BENCH_FLAGS),
         completes=FOLDER,
+    ),
+    Subcommand(
+        "relay run|init|check|show|schema|status|allow",
+        "answer chat messages with an agent CLI",
+        "run init check show schema status allow",
+        " ".join(f"--{flag.name}" for flag in RELAY_FLAGS),
     ),
     Subcommand(
         "commit [FLAG ...]",
