@@ -302,8 +302,9 @@ def _stream(
     stream = options.stream or models.client.stream
     if options.agent is not None:
         stream = options.agent.gate(stream)
-    elif settings.task.max_total_cost:
-        team.meter, stream = budgets.limit_cost(stream, settings.task.max_total_cost)
+    elif options.budget is not None or settings.task.max_total_cost:
+        limits = budgets.session_budget(options.budget, settings.task.max_total_cost)
+        team.meter, stream = budgets.limit_session(stream, limits)
     if host is not None:
         stream = host.wrap_stream(stream)
     if settings.secrets.obfuscate:

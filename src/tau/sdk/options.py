@@ -19,6 +19,7 @@ from tau.config.paths import current_folder
 
 if TYPE_CHECKING:
     from tau.coding.rules.rule import RuleFile
+    from tau.coding.task.definition import AgentBudget
     from tau.coding.task.seat import AgentSeat
 
 
@@ -69,6 +70,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     flags: dict[str, str] = {}  # of extensions, as with --flag
     start_reason: Literal["startup", "new", "resume", "fork", "reload"] = "startup"
     hooks: tuple[Hooks, ...] = ()  # called in this order, before approval
+    budget: "AgentBudget | None" = None  # of the whole session; its cost is the setting task.maxTotalCost
     agent: "AgentSeat | None" = None  # set by tau for the sessions of subagents
 
     def __post_init__(self) -> None:
