@@ -10,9 +10,9 @@ from tau.base import log
 from tau.base.late import late
 from tau.base.run import LocalRunner, Runner
 from tau.coding.sandbox import LateSandbox
+from tau.config.discovery_settings import LspSettings
 from tau.config.layers import load_settings
 from tau.config.paths import Paths, user_paths
-from tau.config.settings import LspSettings
 
 if TYPE_CHECKING:
     from tau.backends.lsp.pool import LanguageServers

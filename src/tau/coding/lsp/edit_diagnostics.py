@@ -19,7 +19,7 @@ from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.coding.lsp.answers import count_levels, row_lines, rows_of
 from tau.coding.output import DiagnosticRow
-from tau.config.settings import LspSettings
+from tau.config.discovery_settings import LspSettings
 
 CUSTOM_TYPE = "lsp-diagnostics"
 BASELINE_S = 0.5
