@@ -17,12 +17,13 @@ CHECKSUM := $(shell cksum pyproject.toml | cut -d ' ' -f 1)
 RUN_STAMP := $(VENV)/.installed-run-$(CHECKSUM)
 TEST_STAMP := $(VENV)/.installed-test-$(CHECKSUM)
 
-.PHONY: help run test soak conformance bench docs screenshots snapshots format clean packages weights
+.PHONY: help run test test-servers soak conformance bench docs screenshots snapshots format clean packages weights
 
 help:
 	@echo "make run             set up and start a conversation (without a key: with the demo model)"
 	@echo "make run PROMPT=...  set up and answer one prompt; ARGS=... adds flags, as in ARGS='--model sonnet'"
 	@echo "make test            set up and run formatting, lint, types, import contracts and all tests"
+	@echo "make test-servers    install the language servers that some tests run (they skip without)"
 	@echo "make soak            the long versions: fuzzing, stress, fault sweeps"
 	@echo "make conformance     the official conformance suite of MCP"
 	@echo "make bench           the benchmarks; ARGS=--quick for a short look"
@@ -46,6 +47,9 @@ soak: $(TEST_STAMP) packages weights
 	@$(BIN)/python -m tests.support.npm_packages --all
 	@$(BIN)/python -m tests.ai.text_calls.install
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable --soak --timeout 1800 $(ARGS)
+
+test-servers: $(TEST_STAMP)
+	@$(BIN)/python -m tests.support.language_servers
 
 # The official conformance suite of MCP, with a Node.js that npm provides.
 conformance: $(TEST_STAMP)

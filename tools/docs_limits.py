@@ -2,6 +2,7 @@
 
 from tau.ai.images import MAX_IMAGE_BYTES
 from tau.backends.kernels import cells, pool
+from tau.backends.lsp import documents as lsp_documents
 from tau.backends.ssh import connections, hosts
 from tau.backends.syntax.languages import MAX_PARSED_CHARS, MAX_SUMMARY_BYTES, MAX_SUMMARY_LINES
 from tau.backends.syntax.pattern_parser import MAX_PATTERN_CHARS
@@ -11,6 +12,9 @@ from tau.coding import images
 from tau.coding.edits import change, transaction
 from tau.coding.files import path_arguments, source_files
 from tau.coding.jobs import session_jobs
+from tau.coding.lsp import actions as lsp_actions
+from tau.coding.lsp import answers as lsp_answers
+from tau.coding.lsp import refactorings as lsp_refactorings
 from tau.coding.output import ARTIFACT_CAP_BYTES, OutputLimits
 from tau.coding.readers import directory, large_file, text
 from tau.coding.readers.archives import archive
@@ -20,7 +24,7 @@ from tau.coding.readers.sqlite import connection, rows, selector
 from tau.coding.search import fallback_search, hits, pages
 from tau.coding.session import checkpoints as session_checkpoints
 from tau.coding.todo import list as todo_list
-from tau.coding.tools import ast_edit, ast_grep, find, inspect_image, job, rewind, search, ssh, write
+from tau.coding.tools import ast_edit, ast_grep, find, inspect_image, job, lsp, rewind, search, ssh, write
 from tau.config.settings import Settings
 from tau.hashline import preview, snapshots
 
@@ -188,6 +192,18 @@ LIMITS: dict[str, list[Row]] = {
         *matches("matches of each, several files looked at", "matches of one file looked at alone"),
         ("lines shown of a match", count(ast_grep.LINES_OF_MATCH)),
         *CODE,
+    ],
+    "lsp": [
+        (
+            "time",
+            f"{lsp.DEFAULT_TIMEOUT_S:g} s, with `timeout` from {lsp.TIMEOUT_S[0]:g} to {lsp.TIMEOUT_S[1]:g}",
+        ),
+        ("files of a glob", count(lsp_actions.MAX_GLOB_FILES)),
+        ("diagnostics shown", count(lsp_answers.MAX_MESSAGES)),
+        ("places shown with their lines", count(lsp_answers.MAX_WITH_CONTEXT)),
+        ("symbols of the workspace", count(lsp_answers.MAX_SYMBOLS)),
+        ("files in a folder that is renamed", count(lsp_refactorings.MAX_RENAME_PAIRS)),
+        ("open files of a server", count(lsp_documents.MAX_OPEN)),
     ],
     "ast_edit": [
         ("patterns of one call", count(ast_edit.MAX_OPS)),

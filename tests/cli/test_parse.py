@@ -23,6 +23,7 @@ from tau.cli.ssh_command import ACTIONS as SSH_ACTIONS
 from tau.cli.trust_command import ACTIONS as TRUST_ACTIONS
 from tau.cli.worktree_command import ACTIONS as WORKTREE_ACTIONS
 from tau.config.settings import ApprovalMode
+from tau.modes.lsp_verbs import VERBS as LSP_VERBS
 from tau.modes.mcp_verbs import VERBS as MCP_VERBS
 
 
@@ -200,6 +201,7 @@ def test_choices_match_their_implementations() -> None:
         "sessions": SESSIONS_ACTIONS,
         "models": MODELS_ACTIONS,
         "auth": AUTH_ACTIONS,
+        "lsp": LSP_VERBS,
         "mcp": (*MCP_VERBS, "serve"),
         "ssh": tuple(SSH_ACTIONS),
         "extensions": EXTENSIONS_ACTIONS,

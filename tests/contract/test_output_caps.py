@@ -351,6 +351,11 @@ def unknown_host(folder: Path) -> Asked:
 
 
 @request
+def place_without_a_server(folder: Path) -> Asked:
+    return "lsp", {"action": "hover", "file": "f" * 100_000}
+
+
+@request
 def search_without_a_provider(folder: Path) -> Asked:
     return "web_search", {"query": "q" * 100_000}
 

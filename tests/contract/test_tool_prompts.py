@@ -104,6 +104,15 @@ address. No terminal, stdin is empty, stdout and stderr are merged. `cd` and var
 
 No hosts are configured.\
 """,
+            "lsp": """\
+Ask language servers about code. Positions: `file`, `line`, and `symbol`, a name on that line (`name#2` for its second occurrence).
+- definition, type_definition, implementation, references, hover, incoming_calls, outgoing_calls: at a position
+- symbols: of `file`, or with `file: "*"` those matching `query`
+- diagnostics: of a file or glob; `*` runs the project's checkers
+- rename (`new_name`), rename_file (`file` to `new_name`; updates imports): apply unless `apply` is false. Prefer these to editing by hand
+- code_actions: list; with `apply: true` and `query` (title or index) apply one
+- status, reload, capabilities; request: `query` is the method, `payload` its params as JSON\
+""",
             "todo": """\
 Maintain your task list, which the user sees, for work of three or more steps. `ops` run in order:
 - `init`: replace the list with `list`; its first task starts

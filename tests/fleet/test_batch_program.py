@@ -224,6 +224,34 @@ def test_changes_are_pushed_as_a_branch_once(tau: Program) -> None:
     assert "tau/a" not in batch(tau, file, "--collect", "branch", **WHO).stderr
 
 
+@pytest.mark.parametrize(
+    ("budget", "status"),
+    [
+        ({"turns": 2}, "budget"),
+        ({"tokens": 9_000}, "budget"),
+        ({"cost": 9.0}, "budget"),
+        ({"turns": 9, "minutes": 5}, "done"),
+    ],
+)
+def test_budget_of_an_attempt_stops_it(tau: Program, budget: dict[str, float], status: str) -> None:
+    provider = json.loads((tau.home / "models.json").read_text())
+    provider["providers"]["fake"]["models"][0]["cost"] = {"input": 1000, "output": 0}
+    tau.write("models.json", provider)
+    tau.script(*(Call("bash", {"command": f"echo {number}"}) for number in range(3)), "the end")
+    assert batch(tau, write(tau, {"id": "a", "prompt": "p", "budget": budget})).returncode == (
+        status != "done"
+    )
+    found = results(tau)["a"]
+    assert (found["status"], found["turns"]) == (status, 4 if status == "done" else 2)
+    assert status == "done" or "is used up" in found["error"]
+
+
+def test_time_limit_of_an_attempt_ends_it(tau: Program) -> None:
+    tau.script(Silence())
+    assert batch(tau, write(tau, {"id": "a", "prompt": "p", "budget": {"minutes": 0.02}})).returncode == 1
+    assert results(tau)["a"]["status"] == "timeout"
+
+
 def test_changed_tasks_need_a_new_folder(tau: Program) -> None:
     batch(tau, write(tau, {"id": "a", "prompt": "p"}))
     ran = batch(tau, write(tau, {"id": "a", "prompt": "other"}))

@@ -6,6 +6,7 @@ TauError                 one sentence for the user; the log file has the trace
 ├── ProviderError        a model's server refused, failed, stalled or dropped the connection
 ├── StreamInterrupted    a stream rule stopped an answer, which is asked for again
 ├── ToolError            a tool failed: text for the model
+├── BudgetExhausted      a request was not sent: turns, tokens, money or time are used up
 ├── NothingToDo          nothing is wrong, but there is nothing to do
 ├── SessionError         a session cannot be read, written or found (SessionLocked: another tau has it open)
 └── ExtensionError       an extension failed: which one
@@ -116,6 +117,14 @@ class StreamInterrupted(TauError):
 
 class ToolError(TauError):
     """A tool failure, worded for the model."""
+
+
+class BudgetExhausted(TauError):
+    """A request was not sent, because a limit is used up; `kind` is `budget` or `timeout`."""
+
+    def __init__(self, message: str, kind: str = "budget") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class NothingToDo(TauError):

@@ -126,9 +126,9 @@ class RpcPeer:
             self._on_garbage(f"{error}: {shortened(data[:400].decode('utf-8', 'replace'), 200)!r}")
             return
         for message in messages:
-            self._take(message)
+            self.take_message(message)
 
-    def _take(self, message: RpcMessage) -> None:
+    def take_message(self, message: RpcMessage) -> None:
         if not isinstance(message.method, UnsetType):
             if isinstance(message.id, int | str):
                 self._on_request(message.id, message.method, message.params)

@@ -13,6 +13,7 @@ from tau.base.files import typed_path
 from tau.base.run import LocalRunner
 from tau.cli.subcommand_help import usage_line
 from tau.coding.doctor import DoctorInput, is_healthy, lines_of, run_checks
+from tau.coding.lsp.doctor_check import check_language_servers
 from tau.coding.session.storage.redaction import redact_sessions
 from tau.coding.session_index.prompt_history import FILE_NAME, PromptHistory
 from tau.config.layers import load_settings
@@ -40,7 +41,7 @@ async def _check(*, as_json: bool) -> int:
     mask_known_secrets(os.environ, paths)
     with closing(LocalRunner()) as runner:
         given = DoctorInput(paths=paths, cwd=current_folder(), environ=os.environ, runner=runner)
-        checks = await run_checks(given, (check_hooks, check_mcp))
+        checks = await run_checks(given, (check_hooks, check_mcp, check_language_servers))
     if as_json:
         _print({"ok": is_healthy(checks), "checks": checks})
     else:

@@ -168,6 +168,7 @@ FLAGS = (
         metavar="FILE",
         completes=FILE,
     ),
+    Flag("no-lsp", "use no language servers", group=PROMPT),
     Flag("no-mcp", "start no MCP servers but those of --mcp-config", group=PROMPT),
     Flag(
         "approval-mode",
@@ -180,6 +181,9 @@ FLAGS = (
     Flag("config", "settings file for this run; repeatable", SAFETY, LIST, "FILE", FILE),
     Flag("cwd", "work in this folder", SAFETY, VALUE, "DIR", FOLDER),
     Flag("add-dir", "add a folder to the workspace; repeatable", SAFETY, LIST, "DIR", FOLDER),
+    Flag("max-turns", "answers of the model in this run", SAFETY, VALUE, "N"),
+    Flag("max-tokens", "tokens that this session and its agents can use", SAFETY, VALUE, "N"),
+    Flag("max-minutes", "start no request after this time", SAFETY, VALUE, "N"),
     Flag("max-cost", "dollars that this session and its agents can spend", SAFETY, VALUE, "USD"),
     Flag("max-agents", "agents that one prompt can start", SAFETY, VALUE, "COUNT"),
     Flag("trust", "let this repository's extensions, hooks and servers run, this time only", SAFETY),
@@ -310,6 +314,13 @@ _COMMANDS = (
         "list get add add-json remove enable disable test tools call resources prompts login logout reconnect"
         " logs schema pins serve",
         "--json --scope --env --header --type --cwd --timeout",
+    ),
+    Subcommand(
+        "lsp [status|restart|check FILE...]",
+        "show language servers, and check files with them",
+        "status restart check",
+        "--json",
+        values={"check": FILE},
     ),
     Subcommand(
         "models [list|search|show|refresh]",

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from tau.agent.ui import Ui
     from tau.cli.parse import Mode
     from tau.coding.ports import CodingDialogs
+    from tau.coding.task.definition import AgentBudget
 
 acp_launch = late("tau.cli.acp")
+definitions = late("tau.coding.task.definition")
 console = late("tau.modes.console")
 event_json = late("tau.modes.event_json")
 extension_faces = late("tau.modes.extension_faces")
@@ -204,6 +206,7 @@ def session_options(
         config_files=config_files(parsed),
         add_dirs=tuple(resolve_working_folder(name) for name in parsed.all("add-dir")),
         trust=parsed.has("trust"),
+        lsp=not parsed.has("no-lsp"),
         extensions=tuple(parsed.all("extension")),
         hook_files=tuple(parsed.all("hook")),
         no_extensions=parsed.has("no-extensions"),
@@ -214,8 +217,28 @@ def session_options(
         mcp=not parsed.has("no-mcp"),
         mcp_files=tuple(typed_path(name).absolute() for name in parsed.all("mcp-config")),
         settings=flag_settings(parsed),
+        budget=_budget(parsed),
         ui=ui,
         dialogs=dialogs,
+    )
+
+
+def _budget(parsed: ParsedArgs) -> "AgentBudget | None":
+    """Of --max-turns, --max-tokens and --max-minutes. Raises UsageError."""
+    given = {name: text for name in ("turns", "tokens", "minutes") if (text := parsed.value(f"max-{name}"))}
+    numbers: dict[str, float] = {}
+    for name, text in given.items():
+        try:
+            numbers[name] = float(text) if name == "minutes" else int(text)
+        except ValueError:
+            numbers[name] = 0
+        if not 0 < numbers[name] < 1e12:
+            raise UsageError(f'--max-{name} needs a number above 0, not "{text}".')
+    if not numbers:
+        return None
+    seconds = max(1, round(numbers.get("minutes", 0) * 60)) if "minutes" in numbers else 0
+    return definitions.AgentBudget(
+        int(numbers.get("turns", 0)), int(numbers.get("tokens", 0)), seconds=seconds
     )
 
 

@@ -45,6 +45,7 @@ sessions_command = late("tau.cli.sessions_command")
 sandbox_command = late("tau.cli.sandbox_command")
 search_command = late("tau.cli.search_command")
 shell_command = late("tau.cli.shell_command")
+lsp_command = late("tau.cli.lsp_command")
 mcp_command = late("tau.cli.mcp_command")
 memory_command = late("tau.cli.memory_command")
 models_command = late("tau.cli.models_command")
@@ -156,6 +157,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "hooks": hooks_command,
         "relay": relay_command,
         "rules": rules_command,
+        "lsp": lsp_command,
         "mcp": mcp_command,
         "memory": memory_command,
         "models": models_command,

@@ -49,6 +49,11 @@ usage: tau sessions [--all] [--limit N] [--json]        list sessions in this fo
 
 An ID prefix is enough. Words match by prefix; "two words" in quotes match as a phrase.
 """,
+    "lsp": """\
+usage: tau lsp [status] [--json]          show the language servers of this folder
+       tau lsp restart [NAME]             start them and say which ones fail
+       tau lsp check FILE... [--json]     show errors and warnings; exit 1 on errors
+""",
     "mcp": """\
 usage: tau mcp [list] [--json]                          show all MCP servers and their state
        tau mcp add NAME URL [--header "NAME: VALUE"]    add a remote server

@@ -79,6 +79,18 @@ class OutputSource(Struct, frozen=True):
     value: str
 
 
+class DiagnosticRow(Struct, frozen=True, rename="camel", kw_only=True):
+    """A diagnostic as faces show it; `line` and `column` start at 1. `is_new`: the edit caused it."""
+
+    path: str
+    line: int
+    column: int
+    level: str
+    message: str
+    tag: str = ""
+    is_new: bool = False
+
+
 class OutputMeta(Struct, frozen=True, rename="camel", kw_only=True):
     """`details.meta` of every tool that may truncate its output. `source_path` is a file written inside."""
 

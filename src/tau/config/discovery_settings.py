@@ -98,6 +98,19 @@ class HooksSettings(Struct, frozen=True, rename="camel"):
     ] = []
 
 
+class LspSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Use language servers that are installed")] = True
+    lazy: Annotated[bool, Meta(description="Start them when they are needed, not with the session")] = True
+    format_on_write: Annotated[bool, Meta(description="Format files that write creates or replaces")] = False
+    diagnostics_on_write: Annotated[
+        bool, Meta(description="Show the agent the errors of files that it writes")
+    ] = True
+    diagnostics_on_edit: Annotated[bool, Meta(description="And of files that it edits")] = False
+    diagnostics_deduplicate: Annotated[
+        bool, Meta(description="Show an error once until it changes, not after every edit")
+    ] = True
+
+
 class FetchSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Let read fetch web addresses")] = True
     allow_private: Annotated[
@@ -152,3 +165,7 @@ class McpSettings(Struct, frozen=True, rename="camel"):
             extra={"scope": "user"},
         ),
     ] = 20_000
+
+
+class TitlesSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Name interactive sessions with the smol model")] = True

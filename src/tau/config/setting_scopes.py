@@ -55,6 +55,8 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "images.blockImages": ON,
     "inspectImage.enabled": OFF,
     "mcp.enabled": OFF,
+    "lsp.enabled": OFF,
+    "lsp.formatOnWrite": OFF,
     "plan.enabled": ON,
     "retry.maxRetries": LOWER,
     "retry.modelFallback": OFF,
@@ -80,6 +82,7 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
 
 ANY = frozenset(
     {
+        *("lsp.lazy", "lsp.diagnosticsOnWrite", "lsp.diagnosticsOnEdit", "lsp.diagnosticsDeduplicate"),
         *("defaultThinkingLevel", "steeringMode", "followUpMode"),
         *("thinkingBudgets.minimal", "thinkingBudgets.low", "thinkingBudgets.medium"),
         *("thinkingBudgets.high", "thinkingBudgets.xhigh", "thinkingBudgets.max"),

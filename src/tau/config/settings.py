@@ -11,10 +11,12 @@ from tau.config.discovery_settings import (
     ExaSettings,
     FetchSettings,
     HooksSettings,
+    LspSettings,
     McpSettings,
     SearxngSettings,
     SkillsSettings,
     StreamRuleSettings,
+    TitlesSettings,
     WebProviderSettings,
     WebSearchSettings,
 )
@@ -107,10 +109,6 @@ class BranchSummarySettings(Struct, frozen=True, rename="camel"):
     reserve_tokens: Annotated[int, Meta(description="Tokens reserved when summarizing a branch", ge=0)] = (
         16_384
     )
-
-
-class TitlesSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Name interactive sessions with the smol model")] = True
 
 
 class StreamSettings(Struct, frozen=True, rename="camel"):
@@ -566,6 +564,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     plan: PlanSettings = PlanSettings()
     ssh: SshSettings = SshSettings()
     mcp: McpSettings = McpSettings()
+    lsp: LspSettings = LspSettings()
     read: ReadSettings = ReadSettings()
     edit: EditSettings = EditSettings()
     search: SearchSettings = SearchSettings()

@@ -105,6 +105,10 @@ _TABLE = {
                 ANY_TIME,
             ),
         ),
+        (
+            *("lsp", "[restart|check FILE]"),
+            *("Show language servers, or check files", "lsp.lsp", ANY_TIME),
+        ),
         ("agents", "[stop ID|all] [VERB ID]", "Show, stop and message subagents", "agents.agents", ANY_TIME),
         ("plugins", "", "Show plugins and Python extensions", "extensions.plugins", ANY_TIME),
         ("reload-plugins", "", "Load Python extensions again", "extensions.reload_plugins", IDLE),

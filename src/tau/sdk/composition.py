@@ -53,7 +53,14 @@ from tau.config.discovery.providers import (
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
-from tau.sdk.environment import LateFence, LateNestedContext, ToolEnvironment, make_environment, open_team
+from tau.sdk.environment import (
+    LateFence,
+    LateNestedContext,
+    ToolEnvironment,
+    add_language_servers,
+    make_environment,
+    open_team,
+)
 from tau.sdk.models import SessionModels, open_models, web_access
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, track_last_session
@@ -102,6 +109,7 @@ async def compose(
     folders = WorkspaceFolders(options.cwd, options.add_dirs)
     shared = (runner, paths, settings, environ, services)
     resources = await open_resources(options.cwd, *shared, outside, sandbox)
+    resources, diagnostics = await add_language_servers(resources, options, shared, environment, trusted)
     ask = partial(complete, stream := _stream(options, settings, models, host, environment.team))
     tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
@@ -125,7 +133,7 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=_chain(asked, hooks, fence, nested_context, *more.hooks, rules),
+            hooks=_chain(asked, hooks, diagnostics, fence, nested_context, *more.hooks, rules),
             more=more,
             command_hooks=asked,
             rules=rules,
@@ -294,8 +302,9 @@ def _stream(
     stream = options.stream or models.client.stream
     if options.agent is not None:
         stream = options.agent.gate(stream)
-    elif settings.task.max_total_cost:
-        team.meter, stream = budgets.limit_cost(stream, settings.task.max_total_cost)
+    elif options.budget is not None or settings.task.max_total_cost:
+        limits = budgets.session_budget(options.budget, settings.task.max_total_cost)
+        team.meter, stream = budgets.limit_session(stream, limits)
     if host is not None:
         stream = host.wrap_stream(stream)
     if settings.secrets.obfuscate:

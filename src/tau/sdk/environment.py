@@ -1,5 +1,7 @@
 """What a session's tools work with: files, processes, artifacts, jobs, internal URLs."""
 
+import asyncio
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cache, cached_property
@@ -7,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tau.agent.effects import Effects
 from tau.agent.event_bus import EventBus
@@ -30,6 +33,7 @@ from tau.coding.output import command_limits
 from tau.coding.pending_changes import PendingChanges
 from tau.coding.plan.mode import PlanMode
 from tau.coding.ports import CodingDialogs, Job
+from tau.coding.resources import SessionResources
 from tau.coding.sandbox import LateSandbox
 from tau.coding.session.activities import Activities
 from tau.coding.session.checkpoints import SessionCheckpoints
@@ -38,6 +42,7 @@ from tau.coding.session.todos import Later, TodoRules, Todos, call_later
 from tau.coding.task.late_team import LateTeam
 from tau.coding.undo.recorder import Recorder
 from tau.config.discovery.providers import has_any
+from tau.config.paths import PROJECT_FOLDER, Paths
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -48,12 +53,13 @@ if TYPE_CHECKING:
     from tau.coding.task.seat import AgentSeat
     from tau.coding.untrusted_text import Fence
     from tau.config.discovery.providers import Root
-    from tau.config.paths import Paths
     from tau.ext.extensions.host import ExtensionHost
     from tau.sdk.delegation import Compose
     from tau.sdk.models import SessionModels
     from tau.sdk.options import SessionOptions
 
+language_servers = late("tau.sdk.language_servers")
+edit_diagnostics = late("tau.coding.lsp.edit_diagnostics")
 fences = late("tau.coding.untrusted_text")
 nested = late("tau.coding.nested_instructions")
 merge_conflicts = late("tau.coding.conflicts.merge_conflicts")
@@ -273,6 +279,37 @@ def _history_folder(log: SessionLog, artifacts: FolderArtifacts) -> Path:
     scratch = artifacts.scratch(make=True)
     assert scratch is not None
     return scratch.with_name("history")
+
+
+async def add_language_servers(
+    resources: SessionResources,
+    options: "SessionOptions",
+    shared: "tuple[Runner, Paths, Settings, Mapping[str, str], AsyncExitStack]",
+    environment: ToolEnvironment,
+    trusted: bool,
+) -> tuple[SessionResources, Hooks | None]:
+    """And what shows their diagnostics. Where tools work on another machine, there are none."""
+    runner, paths, settings, environ, services = shared
+    if not options.lsp or not settings.lsp.enabled or options.wrap_runner or options.disk:
+        return resources, None
+    if not await asyncio.to_thread(_has_files, options.cwd):
+        return resources, None
+    servers = await language_servers.open_language_servers(
+        options.cwd, settings.lsp, paths, environ, runner, services, trusted=trusted
+    )
+    if servers is None:
+        return resources, None
+    hook = edit_diagnostics.EditDiagnostics(servers, settings.lsp, environment.queue, options.cwd)
+    return replace(resources, language_servers=servers), hook
+
+
+def _has_files(cwd: Path) -> bool:
+    """Whether there is anything that could mark a project; an empty folder has no servers."""
+    try:
+        with os.scandir(cwd) as entries:
+            return any(entry.name != PROJECT_FOLDER for entry in entries)
+    except OSError:
+        return False
 
 
 class LateFence(Hooks):

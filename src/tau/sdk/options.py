@@ -19,6 +19,7 @@ from tau.config.paths import current_folder
 
 if TYPE_CHECKING:
     from tau.coding.rules.rule import RuleFile
+    from tau.coding.task.definition import AgentBudget
     from tau.coding.task.seat import AgentSeat
 
 
@@ -49,6 +50,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     config_files: tuple[Path, ...] = ()
     add_dirs: tuple[Path, ...] = ()  # workspace folders besides cwd
     trust: bool = False  # run what the repository supplies, this time only
+    lsp: bool = True  # use language servers
     mcp: bool = True  # start the MCP servers that files define
     mcp_files: tuple[Path, ...] = ()  # more files that define some
     parent_servers: ServerPort | None = None  # of the session that an agent works for
@@ -68,6 +70,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     flags: dict[str, str] = {}  # of extensions, as with --flag
     start_reason: Literal["startup", "new", "resume", "fork", "reload"] = "startup"
     hooks: tuple[Hooks, ...] = ()  # called in this order, before approval
+    budget: "AgentBudget | None" = None  # of the whole session; its cost is the setting task.maxTotalCost
     agent: "AgentSeat | None" = None  # set by tau for the sessions of subagents
 
     def __post_init__(self) -> None:

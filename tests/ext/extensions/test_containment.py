@@ -1,6 +1,10 @@
 """Faults of extensions: the next prompt is answered, and the user learns whose fault it was."""
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -151,3 +155,18 @@ def test_tasks_end_with_the_session(tmp_path: Path) -> None:
         assert len(asyncio.all_tasks()) == 1
 
     asyncio.run(main())
+
+
+def test_notices_of_an_extension_reach_stderr_in_print_mode(tmp_path: Path) -> None:
+    (tmp_path / "e.py").write_text(
+        "def extension(tau):\n    tau.command('hi', lambda args, ctx: ctx.ui.notify('hello ' + args))\n"
+    )
+    home = Path(os.environ["TAU_HOME"])
+    home.mkdir(parents=True)
+    model = {"baseUrl": "http://127.0.0.1:9/v1", "api": "openai-completions", "apiKey": "x"}
+    model |= {"models": [{"id": "m"}]}  # type: ignore[dict-item]
+    (home / "models.json").write_text(json.dumps({"providers": {"fake": model}}))
+    command = [sys.executable, "-m", "tau", "-e", "e.py", "--model", "fake/m", "-p", "/hi you"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "hello you" in run.stderr

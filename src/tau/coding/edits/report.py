@@ -10,6 +10,7 @@ from tau.base.text import show_escaped
 from tau.coding.edits.change import FileChange, summary
 from tau.coding.edits.transaction import WrittenChange
 from tau.coding.files.paths import wire_path
+from tau.coding.output import DiagnosticRow
 from tau.coding.ports import CodingContext
 
 
@@ -27,6 +28,7 @@ class EditDetails(FileDetails, frozen=True, rename="camel", kw_only=True):
 
     warnings: list[str] = []
     per_file_results: list[FileDetails] | UnsetType = UNSET
+    diagnostics: list[DiagnosticRow] | UnsetType = UNSET
 
 
 def remember(written: Sequence[WrittenChange], ctx: CodingContext) -> None:

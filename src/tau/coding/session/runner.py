@@ -23,7 +23,7 @@ from tau.ai.model import FAST_TIER, Model, ThinkingLevel
 from tau.ai.wire import AppMessage, CustomMessage, ToolCall, UserMessage
 from tau.base import log as log_file
 from tau.base.clock import now_ms
-from tau.base.errors import ProviderError, SessionError, TauError
+from tau.base.errors import BudgetExhausted, ProviderError, SessionError, TauError
 from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld, ModelRoles
 from tau.coding.ports import ServerPort
@@ -171,6 +171,8 @@ def _model_change(model: Model) -> ModelChange:
 def _run_error(outcome: Outcome) -> RunError | UnsetType:
     if outcome.error is None or outcome.aborted:
         return UNSET
+    if isinstance(outcome.error, BudgetExhausted):
+        return RunError(outcome.error.kind, str(outcome.error))
     if not isinstance(outcome.error, ProviderError):
         return RunError("other", str(outcome.error))
     wait_s = outcome.error.retry_after

@@ -123,12 +123,12 @@ class Session:
     """
 
     def __init__(self, parts: SessionParts) -> None:
-        self._parts, self._closed = parts, False
+        self._parts, self._closed, self.permissions = parts, False, parts.permissions
         self.cwd, self.log, self.servers = parts.world.cwd, parts.log, parts.more.servers
-        self.models, self.jobs = parts.world.models, parts.world.jobs
+        self.models, self.jobs, self.plan = parts.world.models, parts.world.jobs, parts.plan
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
         self.settings, self.trusted, self.hooks = parts.settings, parts.trusted, parts.hooks
-        self.plan, self.permissions, self.sandbox = parts.plan, parts.permissions, parts.resources.sandbox
+        self.sandbox, self.language_servers = parts.resources.sandbox, parts.resources.language_servers
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.supplies, self.complete, self.command_hooks = parts.supplies, parts.complete, parts.command_hooks
         self.activities, self.abort = parts.activities, parts.activities.abort

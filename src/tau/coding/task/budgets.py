@@ -7,13 +7,14 @@ from contextlib import aclosing
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tau.agent.loop_owner import StreamFunction
 from tau.ai.assembler import FREE, compute_usage
 from tau.ai.dialect import Delta, Request, Tokens
 from tau.ai.model import Model
 from tau.ai.wire import Usage
-from tau.base.errors import ProviderError, TauError
+from tau.base.errors import BudgetExhausted, ProviderError
 from tau.coding.session.stats import add_usage
 from tau.coding.task.definition import AgentBudget
 
@@ -24,10 +25,6 @@ LAST_REQUESTS = 3
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 300.0
 SPACING_S = 0.05
 """Between the requests of agents that waited for the same provider."""
-
-
-class BudgetExhausted(TauError):
-    """A request was not sent, because a limit is used up."""
 
 
 class AgentMeter(Struct, eq=False):
@@ -151,10 +148,22 @@ class RequestGate(Struct, frozen=True):
         return gated
 
 
-def limit_cost(stream: StreamFunction, cost: float) -> tuple[AgentMeter, StreamFunction]:
-    """For the main conversation: its requests count too."""
-    meter = AgentMeter("the session", AgentBudget(cost=cost))
-    return meter, RequestGate(meter, ProviderPauses()).wrap(stream)
+def limit_session(stream: StreamFunction, budget: AgentBudget) -> tuple[AgentMeter, StreamFunction]:
+    """For the main conversation; tokens and cost include those of its agents."""
+    meter = AgentMeter("the session", AgentBudget(tokens=budget.tokens, cost=budget.cost))
+    began = time.monotonic()
+
+    def check(model: Model) -> None:
+        if budget.requests and meter.total_requests >= budget.requests:
+            raise BudgetExhausted(f"The budget of {budget.requests} turns is used up.")
+        if budget.seconds and time.monotonic() - began >= budget.seconds:
+            raise BudgetExhausted(f"The time limit of {budget.seconds / 60:g} minutes is over.", "timeout")
+
+    return meter, RequestGate(meter, ProviderPauses(), check).wrap(stream)
+
+
+def session_budget(chosen: AgentBudget | None, cost: float) -> AgentBudget:
+    return replace(chosen or AgentBudget(), cost=cost)
 
 
 def is_unpriced(model: Model) -> bool:

@@ -31,6 +31,7 @@ _edit_patch = late("tau.coding.tools.edit_patch")
 _eval = late("tau.coding.tools.eval")
 _find = late("tau.coding.tools.find")
 _inspect_image = late("tau.coding.tools.inspect_image")
+_lsp = late("tau.coding.tools.lsp")
 _irc = late("tau.coding.tools.irc")
 _job = late("tau.coding.tools.job")
 _memory_edit = late("tau.coding.tools.memory_edit")
@@ -92,7 +93,9 @@ TOOLS: dict[str, ToolEntry] = {
         )
     ),
     "edit": ToolEntry(lambda parts: _edit_tool(parts.settings)),
-    "write": ToolEntry(lambda parts: _write.Write(parts.settings, parts.urls)),
+    "write": ToolEntry(
+        lambda parts: _write.Write(parts.settings, parts.urls, parts.resources.language_servers)
+    ),
     "search": ToolEntry(lambda parts: _search.Search(parts.settings)),
     "find": ToolEntry(lambda parts: _find.Find()),
     "ast_grep": ToolEntry(lambda parts: _ast_grep.AstGrep(parts.settings, parts.code)),
@@ -112,6 +115,10 @@ TOOLS: dict[str, ToolEntry] = {
             parts.resources.hosts, parts.resources.connections, command_limits(parts.settings.tools)
         ),
         lambda parts: bool(parts.resources.hosts),
+    ),
+    "lsp": ToolEntry(
+        lambda parts: _lsp.Lsp(parts.resources.language_servers, parts.previews),
+        lambda parts: parts.resources.language_servers is not None,
     ),
     "todo": ToolEntry(lambda parts: _todo.Todo(), lambda parts: parts.settings.todo.enabled),
     "checkpoint": ToolEntry(

@@ -2,7 +2,7 @@
 
 import stat as modes
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
@@ -20,15 +20,19 @@ from tau.coding.edits.file_locks import lock_files
 from tau.coding.edits.modes import tags_lines
 from tau.coding.files.paths import MAX_SHOWN_CHARS, OTHER_NAMES, failure, shown, wire_path
 from tau.coding.files.targets import FileTarget, locate_for_write
-from tau.coding.output import OutputMeta
+from tau.coding.output import DiagnosticRow, OutputMeta
 from tau.coding.ports import CodingContext, Resource, UrlRouter
 from tau.config.settings import Settings
+
+if TYPE_CHECKING:
+    from tau.backends.lsp.pool import LanguageServers
 
 archive = late("tau.coding.readers.archives.archive")
 generated = late("tau.coding.edits.generated")
 hashline_format = late("tau.hashline.format")
 database = late("tau.coding.readers.sqlite.database")
 diffs = late("tau.coding.edits.diff")
+formatting = late("tau.coding.lsp.formatting")
 
 MAX_DIFFED_BYTES = MIB
 
@@ -51,14 +55,21 @@ class WriteDetails(Struct, frozen=True, rename="camel", kw_only=True):
     diff: str | UnsetType = UNSET
     added: int | UnsetType = UNSET
     removed: int | UnsetType = UNSET
+    diagnostics: list[DiagnosticRow] | UnsetType = UNSET
     meta: OutputMeta | UnsetType = UNSET
 
 
 class Write(Tool[WriteParams]):
     name, label = "write", "Write"
 
-    def __init__(self, settings: Settings | None = None, urls: UrlRouter | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        urls: UrlRouter | None = None,
+        servers: "LanguageServers | None" = None,
+    ) -> None:
         wanted = settings or Settings()
+        self._servers = servers if wanted.lsp.format_on_write else None
         self._urls = urls
         self._edit = wanted.edit
         self._tagged = tags_lines(wanted)
@@ -121,6 +132,9 @@ class Write(Tool[WriteParams]):
 
     async def _write_file(self, path: Path, content: str, ctx: CodingContext) -> ToolOutput:
         name = shown(path, ctx.cwd)
+        note = ""
+        if self._servers is not None:
+            content, note = await formatting.format_text(self._servers, path, content)
         data = _encode(content)
         async with lock_files([path]):
             before = await ctx.fs.stat(path)
@@ -134,9 +148,9 @@ class Write(Tool[WriteParams]):
         tag = ctx.snapshots.record(path, content, own=True) if self._tagged else None
         header = "" if tag is None else f"{hashline_format.format_header(name, tag)}\n"
         output = _report(path, name, content, old, header, created=before is None, mode=after.mode)
-        if before is None or before.names == 1:
-            return output
-        return ToolOutput([*output.content, TextContent(f"[{OTHER_NAMES}]")], output.details)
+        linked = f"[{OTHER_NAMES}]" if before is not None and before.names > 1 else ""
+        notes = [TextContent(text) for text in (note, linked) if text]
+        return ToolOutput([*output.content, *notes], output.details) if notes else output
 
 
 def _encode(content: str) -> bytes:

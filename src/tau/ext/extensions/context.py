@@ -43,6 +43,15 @@ class HostClient:
         return self._host.require_session()
 
 
+def as_tau(method: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """Call it as tau's own code: what it prints is not the extension's."""
+    token = current_run.set(None)
+    try:
+        return method(*args, **named)
+    finally:
+        current_run.reset(token)
+
+
 def on_loop(method: F) -> F:
     """Check that the context is current, and run the method on the loop, whatever thread calls it."""
     is_coroutine = inspect.iscoroutinefunction(method)
@@ -52,10 +61,10 @@ def on_loop(method: F) -> F:
         host = self._host
         host.check(self._extension)
         if threading.get_ident() == host.thread:
-            return method(self, *args, **named)
+            return method(self, *args, **named) if is_coroutine else as_tau(method, self, *args, **named)
         if is_coroutine:
             raise TauError(f"{method.__name__} has to be awaited: define the function with `async def`.")
-        return host.call_from_thread(partial(method, self, *args, **named))
+        return host.call_from_thread(partial(as_tau, method, self, *args, **named))
 
     return call  # type: ignore[return-value]
 

@@ -47,8 +47,6 @@ class _Event(Struct):
     message: AppMessage | UnsetType = UNSET
     tool_name: str | UnsetType = msgspec.field(default=UNSET, name="toolName")
     error: RunError | UnsetType = UNSET
-    output: Any = UNSET
-    budget: str | UnsetType = UNSET
 
 
 class _Kind(Struct):
@@ -57,9 +55,7 @@ class _Kind(Struct):
 
 _kind = msgspec.json.Decoder(_Kind)
 _event = msgspec.json.Decoder(_Event)
-_WANTED = frozenset(
-    {"message_end", "tool_execution_start", "auto_retry_start", "budget_exceeded", "output", "agent_settled"}
-)
+_WANTED = frozenset({"message_end", "tool_execution_start", "auto_retry_start", "agent_settled"})
 
 
 class AgentRun:
@@ -71,8 +67,7 @@ class AgentRun:
         self.answer = ""
         self.error = ""
         self.turns = 0
-        self.output: Any = UNSET
-        self.budget = ""
+        self.error_kind = ""
         self.retry_after_s: float | None = None
 
     @property
@@ -96,18 +91,14 @@ class AgentRun:
             self._tell(Progress(str(event.tool_name), dict(self.usage)))
         elif event.type == "auto_retry_start":
             self._tell(Progress("waiting", dict(self.usage)))
-        elif event.type == "budget_exceeded" and event.budget is not UNSET:
-            self.budget = event.budget
         elif event.type == "agent_settled" and event.error is not UNSET:
-            self.error = event.error.message
+            self.error, self.error_kind = event.error.message, event.error.kind
             wait_ms = event.error.retry_after_ms
             self.retry_after_s = None if wait_ms is UNSET else wait_ms / 1000
-        elif event.type == "output":
-            self.output = event.output
         return True
 
     def _count(self, message: AssistantMessage) -> None:
-        self.turns += 1
+        self.turns += message.stop_reason not in ("error", "aborted")
         self.answer = message.text or self.answer
         self.error = message.error_message if message.error_message is not UNSET else ""
         key = f"{message.provider}/{message.model}"
@@ -217,8 +208,10 @@ class Attempt:
         """None: this was no attempt."""
         if ended.timed_out:
             return "timeout"
-        if self._agent.budget:
-            return "timeout" if self._agent.budget == "minutes" else "budget"
+        if self._agent.error_kind == "timeout":
+            return "timeout"
+        if self._agent.error_kind == "budget":
+            return "budget"
         if ended.code == TRY_LATER:
             return None
         if ended.code == INTERRUPTED:
@@ -229,8 +222,8 @@ class Attempt:
         """How tau ended, and the last line it wrote to stderr."""
         make_private(self._files / "session")
         minutes = self._task.budget.minutes
-        # tau stops at its own limit; this one is for a tau that does not
-        limits = Limits(timeout=None if minutes is None else minutes * 60 + 30, grace=GRACE_S)
+        # tau sends no request after the limit; this ends what takes longer
+        limits = Limits(timeout=None if minutes is None else minutes * 60, grace=GRACE_S)
         errors = os.open(
             self._files / "stderr.log", os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600
         )
@@ -272,10 +265,6 @@ class Attempt:
             path = self._files / "settings.json"
             path.write_bytes(msgspec.json.encode(settings))
             words += ["--config", str(path)]
-        if task.output is not None:
-            path = self._files / "output-schema.json"
-            path.write_bytes(msgspec.json.encode(task.output))
-            words += ["--output-schema", str(path)]
         budget = {
             "turns": task.budget.turns,
             "tokens": task.budget.tokens,
@@ -283,9 +272,7 @@ class Attempt:
             "minutes": task.budget.minutes,
         }
         for name, value in budget.items():
-            words += (
-                [] if value is None else [f"--max-{name}", f"{value:g}" if name != "tokens" else str(value)]
-            )
+            words += [] if value is None else [f"--max-{name}", str(value)]
         words += ["--model", task.model] if task.model else []
         words += ["--thinking", task.thinking] if task.thinking else []
         words += ["--tools", ",".join(task.tools)] if task.tools else []
@@ -322,7 +309,6 @@ class Attempt:
             attempt=self._lease.attempt,
             status=status,
             answer=shortened(agent.answer, MAX_ANSWER_CHARS),
-            output=None if agent.output is UNSET else agent.output,
             usage=dict(agent.usage),
             cost=agent.cost,
             turns=agent.turns,

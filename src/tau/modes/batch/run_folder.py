@@ -40,7 +40,6 @@ class Result(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     attempt: int
     status: Status
     answer: str = ""
-    output: Any = None
     patch: str = ""
     base_commit: str = ""
     usage: dict[str, TaskUsage] = {}

@@ -61,7 +61,6 @@ class Task(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     setup: str = ""
     check: str = ""
     collect: list[str] = []
-    output: dict[str, Any] | None = None
     attempts: Annotated[int, Meta(ge=1, le=20)] = 1
     after: list[str] = []
     resources: Resources = Resources()

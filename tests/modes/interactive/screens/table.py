@@ -21,6 +21,7 @@ ONE_LINE = frozenset(
     (
         "retry",
         "add-dir",
+        "lsp",
         "mcp",
         "init",
         "review",

@@ -29,6 +29,11 @@ _WORDS: dict[str, tuple[_Choice, ...]] = {
     "changelog": (("full", "All versions"),),
     "copy": (("last", "The last answer"),),
     "jobs": (("cancel", "Stop one or all"),),
+    "lsp": (
+        ("status", "Show all servers and their state"),
+        ("restart", "Restart one or all"),
+        ("check", "Show errors in files"),
+    ),
     "mcp": (
         ("list", "Show all servers and their state"),
         ("add", "Add a server"),

@@ -44,7 +44,7 @@ TABS: Mapping[str, tuple[str, ...]] = {
             "ssh",
         ),
     ),
-    "Files": ("read", "edit", "search"),
+    "Files": ("read", "edit", "search", "lsp"),
 }
 OTHER = "More"
 SCREEN_GROUPS = ("theme", "statusLine", "display", "interaction")

@@ -1,0 +1,1 @@
+"""Language servers: detection, processes, documents, diagnostics."""

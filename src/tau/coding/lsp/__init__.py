@@ -1,0 +1,1 @@
+"""Language servers for the coding agent: edits, texts for the model, diagnostics after edits."""

@@ -1,0 +1,185 @@
+"""Servers start once, fail with a name, are not asked for stale answers, and leave nothing behind."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tau.backends.lsp.documents import MAX_OPEN
+from tau.backends.lsp.pool import LanguageServers
+from tau.backends.lsp.protocol import LspError
+from tests.backends.lsp.servers import fake_spec, pool_of
+from tests.support.limits import HANG_S
+
+
+def texts(report: Any) -> list[str]:
+    return [each.text for each in report.diagnostics]
+
+
+async def failure_of(tmp_path: Path, **script: Any) -> str:
+    """The error of a hover."""
+    (tmp_path / "a.txt").write_text("x\n")
+    async with pool_of(tmp_path, spec := fake_spec(**script)) as pool:
+        with pytest.raises(LspError) as caught:
+            server = await pool.server(spec)
+            await server.sync(tmp_path / "a.txt")
+            await server.request("textDocument/hover", {}, HANG_S)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("act", "problem"),
+    [
+        ({"exit": 3}, "fake exited with code 3; it printed: giving up"),
+        (
+            {"raw": "Content-Length: 99\r\n\r\n{", "exit": 0},
+            "fake exited with code 0 in the middle of a message",
+        ),
+        ({"raw": "Content-Length: 10000000000\r\n\r\n"}, "announced a message of 9.3 GiB"),
+        ({"raw": "Content-Length: 3\r\n\r\n{]}"}, "not JSON-RPC"),
+        ({"raw": "hello world\n"}, "instead of a header"),
+    ],
+)
+def test_a_broken_server_is_named(tmp_path: Path, act: dict[str, Any], problem: str) -> None:
+    assert problem in asyncio.run(failure_of(tmp_path, **{"textDocument/hover": act}))
+    if "exit" in act:
+        assert "fake" in asyncio.run(failure_of(tmp_path, initialize=act))
+
+
+def test_odd_servers_are_survived(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x\n")
+    acts: list[dict[str, Any]] = [{"times": 2}, {"stderr": 50_000_000}, {"ask": 2_000}]
+
+    async def main() -> None:
+        for act in acts:
+            async with pool_of(
+                tmp_path, spec := fake_spec(**{"textDocument/hover": {"result": 1, **act}})
+            ) as pool:
+                server = await pool.server(spec)
+                assert await server.request("textDocument/hover", {}, HANG_S) == 1
+                assert await server.request("textDocument/definition", {}, HANG_S) is None
+
+    asyncio.run(main())
+
+
+def test_no_answer_in_time_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("bad\n")
+
+    async def main() -> None:
+        async with pool_of(tmp_path, fake_spec(silent=True)) as pool:
+            report = await pool.check(tmp_path / "a.txt", wait_s=0.05)
+            assert report.silent == ("fake",)
+        async with pool_of(tmp_path, fake_spec(initialize={"hang": True})) as pool:
+            report = await pool.check(tmp_path / "a.txt", wait_s=0.05)
+            assert report.silent == ("fake",)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("script", [{}, {"unversioned": True}])
+def test_diagnostics_are_about_the_file_on_disk(tmp_path: Path, script: dict[str, Any]) -> None:
+    path = tmp_path / "a.txt"
+
+    async def main() -> None:
+        async with pool_of(tmp_path, fake_spec(**script)) as pool:
+            for number in range(3):
+                path.write_text(f"bad {number}\n" * number)
+                report = await pool.check(path, wait_s=HANG_S)
+                assert texts(report) == [f"bad thing: bad {number}"] * min(number, 1) * 1 or number == 2
+                assert len(report.diagnostics) == number
+            os.utime(path, ns=(1, 1))
+            assert len((await pool.check(path, wait_s=HANG_S)).diagnostics) == 2
+
+    asyncio.run(main())
+
+
+def test_an_older_publish_is_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("fine\n")
+    old = {"uri": path.as_uri(), "version": 0, "diagnostics": []}
+    script = {"silent": True, "textDocument/didOpen": {"notify": [["textDocument/publishDiagnostics", old]]}}
+
+    async def main() -> None:
+        async with pool_of(tmp_path, fake_spec(**script)) as pool:
+            assert (await pool.check(path, wait_s=0.1)).silent == ("fake",)
+
+    asyncio.run(main())
+
+
+def test_100_000_diagnostics_are_capped(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("bad\n" * 100_000)
+
+    async def main() -> None:
+        async with pool_of(tmp_path, fake_spec()) as pool:
+            report = await pool.check(path, wait_s=HANG_S)
+            assert 0 < len(report.diagnostics) <= 10_000
+
+    asyncio.run(main())
+
+
+def test_simultaneous_calls_share_one_start(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with pool_of(tmp_path, spec := fake_spec()) as pool:
+            servers = await asyncio.gather(*(pool.server(spec) for _ in range(5)))
+            assert len({server.pid for server in servers}) == 1
+
+    asyncio.run(main())
+
+
+def test_a_crash_is_followed_by_a_restart_but_not_for_ever(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x\n")
+
+    async def main(pool: LanguageServers) -> int:
+        for count in range(10):
+            try:
+                await pool.server(spec)
+            except LspError as error:
+                assert "not started again" in str(error)
+                return count
+        return 10
+
+    async def run() -> int:
+        async with pool_of(tmp_path, spec) as pool:
+            return await main(pool)
+
+    spec = fake_spec(initialize={"exit": 1})
+
+    async def failing() -> int:
+        async with pool_of(tmp_path, spec) as pool:
+            seen = 0
+            while True:
+                try:
+                    await pool.server(spec)
+                except LspError as error:
+                    if "not started again" in str(error):
+                        return seen
+                    seen += 1
+
+    assert asyncio.run(failing()) == 4
+
+
+def test_a_server_that_ignores_the_end_is_killed(tmp_path: Path) -> None:
+    async def main() -> int:
+        async with pool_of(tmp_path, spec := fake_spec(ignores_end=True)) as pool:
+            return (await pool.server(spec)).pid
+
+    pid = asyncio.run(main())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_the_oldest_files_are_closed(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with pool_of(tmp_path, spec := fake_spec()) as pool:
+            server = await pool.server(spec)
+            for number in range(MAX_OPEN + 20):
+                path = tmp_path / f"{number}.txt"
+                path.write_text("x")
+                await server.sync(path, look=False)
+            assert len(server.documents) == MAX_OPEN
+            assert tmp_path / "0.txt" not in server.documents
+
+    asyncio.run(main())
