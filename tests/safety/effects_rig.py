@@ -82,11 +82,11 @@ class Trap:
         os.link(self.out / "h.db", self.ws / "hard.db")
 
     def state(self) -> dict[str, bytes]:
-        """The content of every file, links by their target, by path below the base."""
+        """The content of every file but tau's cache, links by their target, by path below the base."""
         found: dict[str, bytes] = {}
         below = len(f"{self.base}/")
         for folder, _, names in os.walk(self.base):
-            for name in names:
+            for name in names if folder != str(self.home / ".tau/agent/cache") else ():
                 path = Path(folder, name)
                 target = os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
                 found[f"{folder}/{name}"[below:]] = target

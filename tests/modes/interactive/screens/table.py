@@ -14,6 +14,7 @@ NO_SCREEN = {
     "ui_controller.ScreenUi.custom": "shows a component of the caller's own",
     "dialogs.startup_recovery._download": "is there only while the demo model is being fetched",
     "commands.omfg.omfg": "asks with ScreenUi.select; commands/test_omfg.py looks at it",
+    "extension_face.ScreenForExtensions._instead": "shows a component of an extension",
     "dialogs.oauth_login._wait": "its address is random; tests/e2e/interactive/test_login.py looks at it",
 }
 """Functions that open a dialog without its own screen, and why."""
