@@ -49,6 +49,7 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "retry.maxRetries": LOWER,
     "retry.modelFallback": OFF,
     "titles.enabled": OFF,
+    "rules.enabled": ON,
     "ttsr.enabled": ON,
     "ttsr.interruptMode": ("always", "tool-only", "prose-only", "never"),
     "skills.enabled": OFF,

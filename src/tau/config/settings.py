@@ -8,6 +8,7 @@ from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
 from tau.config.discovery_settings import (
     ContextFilesSettings,
     HooksSettings,
+    RulesSettings,
     SkillsSettings,
     StreamRuleSettings,
 )
@@ -488,6 +489,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     inspect_image: InspectImageSettings = InspectImageSettings()
     local: LocalSettings = LocalSettings()
     context_files: ContextFilesSettings = ContextFilesSettings()
+    rules: RulesSettings = RulesSettings()
     ttsr: StreamRuleSettings = StreamRuleSettings()
     skills: SkillsSettings = SkillsSettings()
     hooks: HooksSettings = HooksSettings()

@@ -45,12 +45,12 @@ from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
 from tau.config.discovery.providers import (
     CODE,
-    Kind,
     Root,
     find_roots,
     has_any,
     has_entry_points,
     has_hook_files,
+    may_name_servers,
 )
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
@@ -83,8 +83,6 @@ skill_urls = late("tau.coding.skills.urls")
 supplying = late("tau.coding.supplies")
 trust = late("tau.config.trust")
 more_tools = late("tau.sdk.more_tools")
-
-SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
 
 _PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
 
@@ -182,7 +180,7 @@ async def _open_more(
     roots: Sequence[Root],
 ) -> MoreTools:
     """Nothing, and no import, if no file can name a server and no tool can be hidden."""
-    is_found = options.mcp and settings.mcp.enabled and has_any(roots, SERVER_KINDS)
+    is_found = options.mcp and settings.mcp.enabled and may_name_servers(roots)
     named = is_found or options.mcp_files or options.mcp_servers
     if not named and settings.tools.discovery_mode != "all":
         return MoreTools()
@@ -515,7 +513,7 @@ def _stream_rules(
     supplies: "Callable[[], Supplies]",
 ) -> "StreamRules | None":
     found = has_any(roots, ("rules", "instructions"))
-    if not settings.ttsr.enabled or not (options.rules or found or settings.ttsr.builtin_rules):
+    if not (settings.rules.enabled and settings.ttsr.enabled) or not (options.rules or found or settings.ttsr.builtin_rules):
         return None
     rules = stream_rules.StreamRules(
         (*options.rules, *(supplies().rules.of("stream") if found else ())),

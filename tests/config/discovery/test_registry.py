@@ -229,7 +229,7 @@ def test_pipes_loops_and_binary_files_are_refused(home: Path, project: Path) -> 
         "pipe": "Not a regular file.",
         "loop": "The file cannot be read: Too many levels of symbolic links.",
         "dangling": "It is a link to something that is not there.",
-        "binary": "The file is not UTF-8 text.",
+        "binary": "The file has a NUL character, so it is not text.",
         "closed": "The front matter has no closing line of three dashes.",
         "named": '"a b" is not a valid name: use letters, digits, "-" and "_".',
     }
