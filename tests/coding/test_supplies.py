@@ -133,7 +133,16 @@ def test_system_prompt_of_a_project_waits_for_trust(repo: Path) -> None:
 
 def test_many_skills_of_one_name_are_reported_in_a_few_lines(repo: Path) -> None:
     home = Path(os.environ["HOME"])
-    folders = (".claude", ".codex", ".agents", ".agent", ".gemini", ".pi/agent", ".omp/agent", ".config/opencode")
+    folders = (
+        ".claude",
+        ".codex",
+        ".agents",
+        ".agent",
+        ".gemini",
+        ".pi/agent",
+        ".omp/agent",
+        ".config/opencode",
+    )
     for number, folder in enumerate(folders):
         put_skill(home / folder / "skills/same", f"version {number}")
     session, _ = run(repo, [[Say("ok")]], save=False)

@@ -91,6 +91,13 @@ class Supplies:
         prompt: str = command_prompts.command_prompt(file, typed)
         return prompt
 
+    def expand(self, text: str) -> str:
+        """Expand a slash command that a file defines; other text stays as it is. Raises ConfigError."""
+        name, _, typed = text.removeprefix("/").partition(" ")
+        found = self.commands() if text.startswith("/") else ()
+        file = next((file for file in found if file.name == name), None)
+        return text if file is None else self.command_prompt(file, typed)
+
     def read_prompts(self, model: Model, warn: Callable[[str], None]) -> PromptFiles:
         """Read what goes into the first request; what is lost goes to `warn`."""
         skills = self.skills.skills
@@ -129,7 +136,9 @@ class Supplies:
     def texts(self) -> list[ContextFile]:
         """All files whose text is part of each request."""
         prompts = [item for item in self.discovery.items("system-prompt") if item.name != "TITLE_SYSTEM"]
-        system = [ContextFile(item.path, text) for item in prompts if (text := self._system_prompt(item.name))]
+        system = [
+            ContextFile(item.path, text) for item in prompts if (text := self._system_prompt(item.name))
+        ]
         return [*self._context(_ignore), *system]
 
     def _losses(self) -> Iterator[str]:

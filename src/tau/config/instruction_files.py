@@ -24,9 +24,7 @@ _DOCUMENTS = (".md", ".mdc", ".txt")
 """What a project may import from hidden places, and if trusted, from elsewhere: no keys, no settings."""
 _PRIORITY = {provider.id: provider.priority for provider in PROVIDERS}
 # Compiled when first used: few files import others.
-_CODE = (
-    r"(?ms)^(?P<fence> {0,3}(?:```+|~~~+)).*?(?:^\s*(?:```+|~~~+)\s*$|\Z)|(?P<ticks>`+)[^\n]*?(?P=ticks)"
-)
+_CODE = r"(?ms)^(?P<fence> {0,3}(?:```+|~~~+)).*?(?:^\s*(?:```+|~~~+)\s*$|\Z)|(?P<ticks>`+)[^\n]*?(?P=ticks)"
 _IMPORT = r"(?<![\w`@/.])@(?P<path>(?:\\ |[^\s`,;()\[\]{}<>\"'])+)"
 
 Warn = Callable[[str], None]

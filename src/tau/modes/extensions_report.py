@@ -80,7 +80,8 @@ def _tokens(supplies: Supplies) -> dict[Path, int]:
         if skill.listed and not skill.always
     }
     found |= {
-        Path(rule.path): text_tokens(f"- {rule.name}: {rule.summary}") for rule in supplies.rules.of("rulebook")
+        Path(rule.path): text_tokens(f"- {rule.name}: {rule.summary}")
+        for rule in supplies.rules.of("rulebook")
     }
     return found | {file.path: text_tokens(file.text) for file in supplies.texts()}
 

@@ -513,7 +513,9 @@ def _stream_rules(
     supplies: "Callable[[], Supplies]",
 ) -> "StreamRules | None":
     found = has_any(roots, ("rules", "instructions"))
-    if not (settings.rules.enabled and settings.ttsr.enabled) or not (options.rules or found or settings.ttsr.builtin_rules):
+    if not (settings.rules.enabled and settings.ttsr.enabled) or not (
+        options.rules or found or settings.ttsr.builtin_rules
+    ):
         return None
     rules = stream_rules.StreamRules(
         (*options.rules, *(supplies().rules.of("stream") if found else ())),

@@ -1,6 +1,5 @@
 """Hooks around compaction, notifications and approvals: what they get, and what their answer does."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,8 @@ from tau.ext.hooks import command_hooks
 from tests.coding.context import FakeUi
 from tests.coding.session.compaction.rig import GOOD
 from tests.ext.hooks.rig import HookRun, bash, call, events, hook, user_hooks
+from tests.support.idle import until
+from tests.support.limits import HANG_S
 
 ASK = {"tools.approvalMode": "ask"}
 LONG = "word " * 4_000
@@ -75,9 +76,7 @@ def test_hook_for_automatic_compaction_does_not_see_a_manual_one(tmp_path: Path)
 def test_hook_may_deny_a_request_for_approval_but_never_grant_it(decision: str, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     behavior = {"behavior": decision, "message": "not on Fridays"}
-    answer = json.dumps(
-        {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": behavior}}
-    )
+    answer = json.dumps({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": behavior}})
     user_hooks(events(PermissionRequest=("Bash", hook(f"cat > {seen}; echo '{answer}'"))))
     ui = FakeUi([None] * 3)
     run = HookRun(tmp_path, call(bash("touch made")), settings=ASK, ui=ui).go("go")
@@ -102,8 +101,7 @@ def test_hook_is_notified_when_approval_is_needed(tmp_path: Path) -> None:
     class Waiting(HookRun):
         async def work(self, session: Session, prompts: Sequence[str]) -> None:
             await super().work(session, prompts)
-            while not seen.exists():
-                await asyncio.sleep(0.01)
+            await until(seen.exists, HANG_S, lambda: "The hook was not notified.")
 
     Waiting(tmp_path, call(bash("touch made")), settings=ASK, ui=FakeUi([None])).go("go")
     assert saved(seen)["notification_type"] == "permission_prompt"
@@ -118,8 +116,7 @@ def test_hook_is_notified_when_tau_waits_for_input(tmp_path: Path, monkeypatch: 
     class Waiting(HookRun):
         async def work(self, session: Session, prompts: Sequence[str]) -> None:
             await super().work(session, prompts)
-            while not seen.exists():
-                await asyncio.sleep(0.01)
+            await until(seen.exists, HANG_S, lambda: "The hook was not notified.")
 
     Waiting(tmp_path, [[Say("done")]]).go("go")
     assert saved(seen)["notification_type"] == "idle_prompt"
@@ -128,5 +125,7 @@ def test_hook_is_notified_when_tau_waits_for_input(tmp_path: Path, monkeypatch: 
 def test_hook_that_fails_on_a_notification_only_warns(tmp_path: Path) -> None:
     user_hooks(events(PermissionRequest=[hook("exit 1")], PreCompact=[hook("exit 1")]))
     ui = FakeUi([None])
-    run = HookRun(tmp_path, [[Use("bash", command="touch made")], [Say("done")]], settings=ASK, ui=ui).go("go")
+    run = HookRun(tmp_path, [[Use("bash", command="touch made")], [Say("done")]], settings=ASK, ui=ui).go(
+        "go"
+    )
     assert ui.asked and "PermissionRequest hook" in run.notices and "exited with code 1" in run.notices

@@ -261,9 +261,7 @@ def may_name_servers(roots: Sequence[Root]) -> bool:
     if has_any(roots, ("mcps", "extensions")):
         return True
     return any(
-        _mentions_servers(f"{root.path}/{name}")
-        for root in roots
-        for name in root.finds.get("settings", ())
+        _mentions_servers(f"{root.path}/{name}") for root in roots for name in root.finds.get("settings", ())
     )
 
 
@@ -274,7 +272,7 @@ def _mentions_servers(path: str) -> bool:
         with open(path, "rb", opener=open_at_once) as file:
             text = (file.read(MAX_SCANNED_BYTES) or b"").lower()
     except OSError:
-        return os.path.lexists(path)  # whoever reads it says what is wrong
+        return os.path.lexists(path)  # its reader says what is wrong
     return len(text) == MAX_SCANNED_BYTES or b"mcp" in text or b"server" in text or b"\\u" in text
 
 

@@ -29,6 +29,7 @@ MAX_ERROR_BYTES = 64 * KIB
 MAX_WORDS = 1_000
 MAX_FLOOD_BYTES = 16 * MIB  # then it is ended
 
+
 class HookResult(Struct, frozen=True, kw_only=True):
     hook: CommandHook
     answer: HookAnswer

@@ -102,6 +102,7 @@ class HookPanel:
         task = spawn(self._group, _logged(work))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        task.add_done_callback(lambda _: work.close())  # if it was canceled before it began
         return task
 
     def has(self, event: str) -> bool:
