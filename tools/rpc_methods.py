@@ -10,7 +10,16 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import UnsetType
 
-from tau.modes.session_commands import conversation, host_tools, logins, models, sessions, state
+from tau.modes.session_commands import (
+    conversation,
+    host_tools,
+    logins,
+    models,
+    servers,
+    sessions,
+    state,
+    subagents,
+)
 from tau.modes.session_commands.command import SessionCommand
 
 TARGET = Path(__file__).parent.parent / "src/tau/modes/rpc/client_methods.py"
@@ -37,7 +46,9 @@ GROUPS = {
     "Session": sessions,
     "Model": models,
     "State": state,
+    "Subagents": subagents,
     "Login": logins,
+    "Server": servers,
     "Host": host_tools,
 }
 

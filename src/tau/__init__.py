@@ -33,6 +33,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.agent.events import RetryEnd as RetryEnd
     from tau.agent.events import RetryStart as RetryStart
     from tau.agent.events import RulesTriggered as RulesTriggered
+    from tau.agent.events import RunError as RunError
+    from tau.agent.events import ServersChanged as ServersChanged
+    from tau.agent.events import ServerState as ServerState
     from tau.agent.events import SessionInfoChanged as SessionInfoChanged
     from tau.agent.events import ThinkingLevelChanged as ThinkingLevelChanged
     from tau.agent.events import TodoAutoClear as TodoAutoClear
@@ -147,7 +150,8 @@ _HOMES = {
         "AgentEnd AgentEvent AgentSettled AgentStart BashEnd Compacted CompactionEnd CompactionResult "
         "CompactionStart EntryAppended ExtensionFault FallbackApplied FallbackSucceeded JobChanged "
         "MessageEnd MessageStart MessageUpdate ModelChanged Notice PermissionsChanged QueueChanged RetryEnd "
-        "RetryStart RulesTriggered SessionInfoChanged ThinkingLevelChanged TodoAutoClear TodoReminder "
+        "RetryStart RulesTriggered RunError ServersChanged ServerState SessionInfoChanged "
+        "ThinkingLevelChanged TodoAutoClear TodoReminder "
         "ToolEnd ToolResult ToolStart ToolUpdate TriggeredRule TurnEnd TurnStart"
     ),
     late("tau.ai.stream_events"): (

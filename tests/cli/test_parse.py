@@ -5,6 +5,7 @@ from typing import get_args
 import pytest
 
 from tau.ai.model import THINKING_LEVELS
+from tau.cli.agents_command import ACTIONS as AGENTS_ACTIONS
 from tau.cli.completions import SHELLS
 from tau.cli.config_command import ACTIONS
 from tau.cli.extensions_command import ACTIONS as EXTENSIONS_ACTIONS
@@ -18,6 +19,7 @@ from tau.cli.sandbox_command import ACTIONS as SANDBOX_ACTIONS
 from tau.cli.sessions_command import ACTIONS as SESSIONS_ACTIONS
 from tau.cli.ssh_command import ACTIONS as SSH_ACTIONS
 from tau.cli.trust_command import ACTIONS as TRUST_ACTIONS
+from tau.cli.worktree_command import ACTIONS as WORKTREE_ACTIONS
 from tau.config.settings import ApprovalMode
 from tau.modes.mcp_verbs import VERBS as MCP_VERBS
 
@@ -196,9 +198,11 @@ def test_choices_match_their_implementations() -> None:
         "sessions": SESSIONS_ACTIONS,
         "models": MODELS_ACTIONS,
         "auth": AUTH_ACTIONS,
-        "mcp": tuple(MCP_VERBS),
+        "mcp": (*MCP_VERBS, "serve"),
         "ssh": tuple(SSH_ACTIONS),
         "extensions": EXTENSIONS_ACTIONS,
+        "agents": AGENTS_ACTIONS,
+        "worktree": WORKTREE_ACTIONS,
         "hooks": HOOKS_ACTIONS,
         "rules": RULES_ACTIONS,
         "trust": TRUST_ACTIONS,

@@ -44,6 +44,7 @@ def test_events() -> None:
             "todo_reminder": ["todos", "attempt", "maxAttempts"],
             "todo_auto_clear": [],
             "ttsr_triggered": ["rules", "interrupted"],
+            "mcp_servers_changed": ["servers"],
             "extension_error": ["extensionPath", "event", "error"],
             "bash_end": ["message"],
             "notice": ["level", "message", "source"],

@@ -325,6 +325,17 @@ def todo_with_many_wrong_operations(folder: Path) -> Asked:
 
 
 @request
+def task_of_a_huge_agent(folder: Path) -> Asked:
+    tasks = [{"assignment": "a" * 100_000, "id": "i" * 40} for _ in range(10)]
+    return "task", {"agent": "n" * 100_000, "context": "c", "tasks": tasks}
+
+
+@request
+def message_to_a_huge_name(folder: Path) -> Asked:
+    return "irc", {"op": "send", "to": "n" * 100_000, "message": "m" * 100_000}
+
+
+@request
 def jobs_that_do_not_exist(folder: Path) -> Asked:
     return "job", {"cancel": [f"{number}{LONG}" for number in range(1_000)]}
 

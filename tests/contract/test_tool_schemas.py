@@ -204,6 +204,40 @@ def test_schemas(tmp_path: Path) -> None:
                 },
                 "required": ["path", "question"],
             },
+            "task": {
+                "type": "object",
+                "properties": {
+                    "agent": {"type": "string"},
+                    "context": {"type": "string"},
+                    "tasks": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "assignment": {"type": "string"},
+                                "id": {"type": "string", "maxLength": 48},
+                                "description": {"type": "string"},
+                            },
+                            "required": ["assignment"],
+                        },
+                    },
+                },
+                "required": ["agent", "context", "tasks"],
+            },
+            "irc": {
+                "type": "object",
+                "properties": {
+                    "op": {"enum": ["inbox", "list", "send", "wait"], "type": "string"},
+                    "to": {"type": "string"},
+                    "message": {"type": "string"},
+                    "replyTo": {"type": "string"},
+                    "await": {"type": "boolean"},
+                    "from": {"type": "string"},
+                    "timeoutMs": {"type": "number"},
+                    "peek": {"type": "boolean"},
+                },
+                "required": ["op"],
+            },
             "ask": {
                 "type": "object",
                 "properties": {

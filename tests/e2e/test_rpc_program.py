@@ -15,7 +15,6 @@ from tau.ai.wire import Attachment, BashExecutionMessage, UserMessage
 from tau.coding.todo.list import TodoItem, TodoPhase
 from tau.modes.rpc.client import RpcClient
 from tau.modes.rpc.connection import RpcError
-from tau.modes.session_commands.state import UNSUPPORTED
 from tau.modes.session_commands.table import COMMANDS
 from tests.e2e.program import FAKE, TAU, Program, is_alive, wait_for
 from tests.support.fake_answers import Call, Silence, Status, Text
@@ -224,9 +223,12 @@ def test_every_command_answers_and_the_unsupported_ones_say_so(tau: Program) -> 
         with pytest.raises(RpcError) as stale:
             await client.get_messages_page(cursor=str(page.next_cursor))
         assert stale.value.code == "stale_cursor"
-        levels = (await client.get_available_thinking_levels()).levels
+        levels, servers = (await client.get_available_thinking_levels()).levels, await client.mcp(["list"])
         assert levels == ["off"]
-        assert await client.cycle_thinking_level() is await client.set_thinking_level("off") is None
+        assert (
+            servers.data == []
+            and await client.cycle_thinking_level() is await client.set_thinking_level("off") is None
+        )
         models = (await client.get_available_models()).models
         assert ("fake", "fake-model") in [(model.provider, model.id) for model in models]
         assert (await client.set_model("fake", "fake-model")).id == "fake-model"
@@ -248,10 +250,31 @@ def test_every_command_answers_and_the_unsupported_ones_say_so(tau: Program) -> 
         assert Path(exported.path).read_text().startswith("<!DOCTYPE html>")
         assert (await client.clear_queue()).steering == []
         assert await client.get_available_commands() == await client.get_commands()
-        for name in UNSUPPORTED:
-            with pytest.raises(RpcError) as refused:
-                await client.request(name, {})
-            assert refused.value.code == "unsupported"
+
+    drive(tau, work)
+
+
+def test_subagents_are_listed_watched_read_and_messaged(tau: Program) -> None:
+    tasks = [{"assignment": "look around", "id": "Ann"}]
+    spawn = Call("task", {"agent": "oracle", "context": "c", "tasks": tasks})
+    tau.script((spawn,), (Call("yield", {"data": "all fine"}),), "thanks", "noted")
+
+    async def work(client: RpcClient) -> None:
+        assert (await client.get_subagents()).subagents == []
+        await client.set_subagent_subscription("events")
+        kinds = types(await client.prompt_and_wait("go"))
+        assert {"subagent_lifecycle", "subagent_event"} <= set(kinds)
+        [ann] = (await client.get_subagents()).subagents
+        assert (ann.id, ann.agent, ann.status) == ("Ann", "oracle", "completed")
+        first = await client.get_subagent_messages("Ann")
+        assert first.messages and not first.reset
+        assert (await client.get_subagent_messages("Ann", from_byte=first.next_byte)).entries == []
+        assert (await client.get_subagent_messages("Ann", from_byte=10**9)).reset
+        assert (await client.message_subagent("Ann", "more?")).outcome == "woken"
+        await client.stop_subagent("all")
+        with pytest.raises(RpcError, match="no agent"):
+            await client.stop_subagent("nobody")
+        await client.set_subagent_subscription("off")
 
     drive(tau, work)
 
@@ -546,4 +569,4 @@ def test_client_that_writes_before_it_reads_does_not_hang(tau: Program) -> None:
 def test_every_command_is_called_by_a_test() -> None:
     sources = "".join(path.read_text() for path in Path(__file__).parent.glob("test_rpc_*.py"))
     called = {*re.findall(r"client\.(\w+)\(", sources), "set_host_tools"}  # `use_tools` calls this one
-    assert set(COMMANDS) - called - set(UNSUPPORTED) == set()
+    assert set(COMMANDS) - called == set()

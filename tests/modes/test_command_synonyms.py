@@ -21,7 +21,7 @@ LATER = {"rewind"}
         ("colors", ["theme"]),
         ("vim", ["settings"]),
         ("memory", ["init"]),
-        ("MCP", ["tools"]),
+        ("MCP", ["mcp"]),
         ("modle", ["model"]),
         ("zzzzz", []),
     ],

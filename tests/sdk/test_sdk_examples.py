@@ -49,7 +49,7 @@ EXPECTED: dict[tuple[str, int], tuple[list[Scriptable], str]] = {
         ["There."],
         "removed: Now write it to NOTES.md.\naborted: True - waiting: 1\nerror: None\n",
     ),
-    ("Going on later", 1): (
+    ("Resume a session", 1): (
         ["Noted.", "7."],
         "2 messages\n4 messages\na copy: True 4 messages\n",
     ),

@@ -277,6 +277,21 @@ class Notice(Struct, frozen=True, rename="camel", tag_field="type", tag="notice"
     source: str | UnsetType = UNSET
 
 
+class ServerState(Struct, frozen=True, rename="camel"):
+    """An MCP server: its state, and what is wrong."""
+
+    name: str
+    state: str
+    why: str = ""
+    tools: int = 0
+
+
+class ServersChanged(Struct, frozen=True, rename="camel", tag_field="type", tag="mcp_servers_changed"):
+    """The state of an MCP server has changed; all of them are listed."""
+
+    servers: list[ServerState]
+
+
 AgentEvent: TypeAlias = (
     AgentStart
     | AgentEnd
@@ -306,6 +321,7 @@ AgentEvent: TypeAlias = (
     | TodoReminder
     | TodoAutoClear
     | RulesTriggered
+    | ServersChanged
     | ExtensionFault
     | BashEnd
     | Notice

@@ -93,7 +93,7 @@ def open_git_view(root: Path, folder: Path) -> GitView:
     _borrow(folder / "info", (("sparse-checkout", own / "info" / "sparse-checkout"),))
     head = read_start(own / "HEAD").strip()
     (folder / "HEAD").write_text(f"{head if _HEAD.fullmatch(head) else '0' * 40}\n", encoding="utf-8")
-    config = _safe_config(read_start(common / "config", MAX_CONFIG_BYTES))
+    config = safe_config(read_start(common / "config", MAX_CONFIG_BYTES))
     (folder / "config").write_text(config, encoding="utf-8")
     return GitView(root, folder, GitDir(own, common), program)
 
@@ -109,7 +109,7 @@ def _borrow(folder: Path, links: Iterable[tuple[str, Path]]) -> None:
             link.symlink_to(target)
 
 
-def _safe_config(text: str) -> str:
+def safe_config(text: str) -> str:
     """The settings that only say how files are stored and compared."""
     section = ""
     kept: dict[tuple[str, str], str] = {}

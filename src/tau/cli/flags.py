@@ -181,6 +181,8 @@ FLAGS = (
     Flag("config", "settings file for this run; repeatable", SAFETY, LIST, "FILE", FILE),
     Flag("cwd", "work in this folder", SAFETY, VALUE, "DIR", FOLDER),
     Flag("add-dir", "add a folder to the workspace; repeatable", SAFETY, LIST, "DIR", FOLDER),
+    Flag("max-cost", "dollars that this session and its agents can spend", SAFETY, VALUE, "USD"),
+    Flag("max-agents", "agents that one prompt can start", SAFETY, VALUE, "COUNT"),
     Flag("trust", "let this repository's extensions, hooks and servers run, this time only", SAFETY),
     Flag("allow-home", "allow working in the home folder", SAFETY),
     Flag("extension", "load a Python extension; repeatable", CODE, LIST, "PATH", FILE, short="e"),
@@ -280,7 +282,7 @@ _COMMANDS = (
         "mcp [list|get|add|remove|test|call|...]",
         "add, test and call MCP servers, and be one",
         "list get add add-json remove enable disable test tools call resources prompts login logout reconnect"
-        " logs pins",
+        " logs pins serve",
         "--json --scope --env --header --type --cwd --timeout",
     ),
     Subcommand(
@@ -340,6 +342,18 @@ _COMMANDS = (
         "list install update remove enable disable show link validate doctor new marketplace",
         "--scope --dry-run --yes --json --kind",
         completes=FILE,
+    ),
+    Subcommand(
+        "agents [list|show|unpack]",
+        "list the agents that can be started here, or copy the bundled ones",
+        "list show unpack",
+        "--json --project --force",
+    ),
+    Subcommand(
+        "worktree [list|show|apply|clean]",
+        "look after copies of repositories that isolated agents left",
+        "list show apply clean",
+        "--dry-run",
     ),
     Subcommand(
         "hooks [list|test EVENT]",

@@ -26,6 +26,8 @@ demo_command = late("tau.cli.demo_command")
 doctor_command = late("tau.cli.doctor_command")
 export_command = late("tau.cli.export_command")
 extensions_command = late("tau.cli.extensions_command")
+agents_command = late("tau.cli.agents_command")
+worktree_command = late("tau.cli.worktree_command")
 hooks_command = late("tau.cli.hooks_command")
 rules_command = late("tau.cli.rules_command")
 failure = late("tau.cli.failure")
@@ -138,6 +140,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
     if name == "serve":
         return serve_command.start(words)
     commands: dict[str, Subcommand] = {
+        "agents": agents_command,
         "batch": batch_command,
         "bench": bench_command,
         "config": config_command,
@@ -158,6 +161,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "trust": trust_command,
         "undo": undo_command,
         "usage": plan_usage_command,
+        "worktree": worktree_command,
     }
     return commands[name].run(words) if name in commands else tool_commands.run(name, words)
 

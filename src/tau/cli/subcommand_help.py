@@ -51,6 +51,7 @@ usage: tau mcp [list] [--json]                          show all MCP servers and
        tau mcp resources NAME [URI]                     list resources, or read one
        tau mcp prompts NAME [PROMPT [ARG=VALUE ...]]    list prompts, or expand one
        tau mcp login|logout NAME                        log in with a browser, or forget the login
+       tau mcp serve [--http [--port N]]                be a server: tools and prompts for other agents
        tau mcp logs NAME                                show what it printed to stderr
        tau mcp pins [NAME [forget]]                     list the definitions that are in use
 
@@ -159,6 +160,18 @@ usage: tau plugin [list] [--json]       list installed plugins
 
 --scope project installs into the .tau folder of the project. --dry-run only shows what would be installed;
 --yes does not ask.
+""",
+    "agents": """\
+usage: tau agents [list] [--json]            list the agents that can be started here, and why others cannot
+       tau agents show NAME                  show the file of one
+       tau agents unpack [FOLDER] [--project] [--force]
+                                             copy the bundled agents to your folder of agents, to change them
+""",
+    "worktree": """\
+usage: tau worktree [list]                   list copies of repositories that isolated agents left
+       tau worktree show NAME                show what changed in one
+       tau worktree apply NAME               merge one into its repository, and remove it
+       tau worktree clean [--dry-run]        remove those without changes; others stay, with a patch
 """,
     "hooks": """\
 usage: tau hooks [list] [--json]  list command hooks, where each is from, and what is wrong with it

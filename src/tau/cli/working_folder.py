@@ -36,6 +36,15 @@ def flag_settings(parsed: ParsedArgs) -> dict[str, Any]:
         found["rules.enabled"] = False
     if (patterns := parsed.value("skills")) is not None:
         found["skills.includeSkills"] = [name for one in patterns.split(",") if (name := one.strip())]
+    for flag, setting, kind in (
+        ("max-cost", "task.maxTotalCost", float),
+        ("max-agents", "task.maxAgents", int),
+    ):
+        if (typed := parsed.value(flag)) is not None:
+            try:
+                found[setting] = kind(typed)
+            except ValueError:
+                raise UsageError(f'--{flag} needs a number, not "{typed}".') from None
     return found
 
 

@@ -61,6 +61,10 @@ class FolderArtifacts:
         folder = self._make_folder() if make else self._folder
         return None if folder is None else folder / "local"
 
+    def folder(self) -> Path:
+        """The folder, created if needed."""
+        return self._make_folder()
+
     def close(self) -> None:
         """Does nothing: a session's artifacts stay."""
 

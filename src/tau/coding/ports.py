@@ -32,6 +32,7 @@ class Checkpoints(Protocol):
 
 
 if TYPE_CHECKING:
+    from tau.agent.tool import Tool
     from tau.backends.shell.terminal import TerminalInput
     from tau.coding.approval.request import ApprovalDecision, ApprovalRequest
     from tau.coding.conflicts.merge_conflicts import ConflictStore
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 
 JobKind = Literal["bash", "task"]
-JobStatus = Literal["running", "completed", "failed", "cancelled"]
+JobStatus = Literal["queued", "running", "completed", "failed", "cancelled"]
 CancelStatus = Literal["cancelled", "not_found", "already_completed"]
 JobReport: TypeAlias = Callable[[str], None]
 # Receives a callback for progress, called with the whole output so far; returns the final output.
@@ -171,7 +172,8 @@ class Job(Struct, frozen=True, kw_only=True):
 
     @property
     def running(self) -> bool:
-        return self.status == "running"
+        """Queued jobs count: they will run."""
+        return self.status in ("queued", "running")
 
 
 class ForegroundCommands(Protocol):
@@ -195,8 +197,18 @@ class Jobs(Protocol):
     @property
     def foreground(self) -> ForegroundCommands: ...
 
-    def start(self, kind: JobKind, label: str, work: JobWork) -> str:
-        """Start `work` and return its id. Raises ToolError if too many jobs are running."""
+    def start(
+        self, kind: JobKind, label: str, work: JobWork, *, id: str | None = None, queued: bool = False
+    ) -> str:
+        """Start `work` and return its id. Raises ToolError if too many jobs are running.
+
+        The caller may choose the `id`, which must be unique. A `queued` job waits for its turn and says
+        so with `mark_running`.
+        """
+        ...
+
+    def mark_running(self, id: str) -> None:
+        """A queued job has begun."""
         ...
 
     def get(self, id: str) -> Job | None:
@@ -293,6 +305,7 @@ class ServerPort(Protocol):
         ...
 
     def status(self) -> list[ServerStatus]: ...
+    def tools(self) -> "list[Tool[Any]]": ...
     def instructions(self) -> str:
         """For the system prompt: how servers want their tools to be used. It does not change any more."""
         ...

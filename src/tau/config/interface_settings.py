@@ -18,6 +18,7 @@ Segment = Literal[
     "cacheRead",
     "cacheWrite",
     "cacheHit",
+    "mcp",
     "cost",
     "time",
     "elapsed",

@@ -15,6 +15,10 @@ USER_ONLY = frozenset(
     {
         *("defaultProvider", "defaultModel", "enabledModels", "modelRoles", "retry.fallbackChains"),
         *("retry.fallbackRevertPolicy", "contextFiles.enabled", "interruptMode", "task.maxConcurrency"),
+        *("task.maxAgents", "task.maxRuntimeMs", "task.softRequestBudget", "task.maxTokens", "task.maxCost"),
+        *("task.maxTotalCost", "task.disabledAgents"),
+        *("task.agentModelOverrides", "task.agentIdleTtlMs", "task.isolation.mode", "task.isolation.carry"),
+        *("task.isolation.maxBytes", "irc.timeoutMs"),
         *("ttsr.builtinRules", "ttsr.disabledRules", "ttsr.maxInterrupts"),
         *("rpc.dialogTimeout", "disabledProviders", "disabledExtensions", "extensions"),  # may be guards
         *("tools.discoveryMode", "tools.essentialOverride", "mcp.discoveryMode"),
@@ -50,6 +54,10 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "retry.modelFallback": OFF,
     "titles.enabled": OFF,
     "rules.enabled": ON,
+    "task.batch": OFF,
+    "task.eager": OFF,
+    "task.maxRecursionDepth": LOWER,
+    "task.isolation.apply": OFF,
     "ttsr.enabled": ON,
     "ttsr.interruptMode": ("always", "tool-only", "prose-only", "never"),
     "skills.enabled": OFF,
@@ -86,7 +94,7 @@ ANY = frozenset(
         *("read.summarize.minBodyLines", "read.summarize.minCommentLines", "read.summarize.minTotalLines"),
         *("read.summarize.unfoldUntil", "read.summarize.unfoldLimit"),
         *("edit.mode", "edit.modelModes", "edit.fuzzyMatch", "display.tabWidth"),
-        "skills.ignoredSkills",
+        *("skills.ignoredSkills", "task.isolation.merge", "task.isolation.commits"),
     }
 )
 """How to work in this repository: sizes, formats, time limits."""

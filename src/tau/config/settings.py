@@ -5,6 +5,7 @@ from typing import Annotated, Literal, get_args
 from msgspec import Meta, Struct, field
 
 from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
+from tau.base.sizes import MIB
 from tau.config.discovery_settings import (
     ContextFilesSettings,
     HooksSettings,
@@ -23,6 +24,12 @@ ApprovalMode = Literal["ask", "workspace", "plan", "yolo"]
 APPROVAL_MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
 EditMode = Literal["hashline", "replace", "apply_patch", "patch"]
 EDIT_MODES: tuple[EditMode, ...] = get_args(EditMode)
+# fmt: off
+IsolationMode = Literal[
+    "none", "auto", "overlay", "fuse-overlay", "reflink", "worktree", "copy",
+    "apfs", "btrfs", "zfs", "overlayfs", "projfs", "fuse-projfs", "block-clone", "rcopy",
+]
+# fmt: on
 QueueMode = Literal["one-at-a-time", "all"]
 Scope = Literal["any", "user", "tighten"]
 
@@ -291,10 +298,64 @@ class RpcSettings(Struct, frozen=True, rename="camel"):
     ] = 600
 
 
+class IsolationSettings(Struct, frozen=True, rename="camel"):
+    mode: Annotated[
+        IsolationMode,
+        Meta(description="How an isolated agent gets its copy of the repository; auto: the first that works"),
+    ] = "none"
+    merge: Annotated[
+        Literal["patch", "branch"],
+        Meta(
+            description="patch: apply an agent's changes to the files; branch: commit them to tau/task/ID and"
+            " pick that commit",
+        ),
+    ] = "patch"
+    commits: Annotated[
+        Literal["generic", "ai"],
+        Meta(description="Messages of commits that tau makes; ai: by the smol model"),
+    ] = "generic"
+    apply: Annotated[bool, Meta(description="Merge the changes of an isolated agent when it is done")] = True
+    max_bytes: Annotated[
+        int, Meta(description="Largest amount of changed and untracked files to start from", ge=0)
+    ] = 256 * MIB
+    carry: Annotated[
+        list[str], Meta(description="Ignored folders to include, such as node_modules or .venv")
+    ] = []
+
+
 class TaskSettings(Struct, frozen=True, rename="camel"):
     max_concurrency: Annotated[
         int, Meta(description="Maximum number of parallel tasks; 0: no limit", ge=0, le=1000)
     ] = 32
+    batch: Annotated[bool, Meta(description="One task call can start several agents")] = True
+    eager: Annotated[bool, Meta(description="Encourage the model to delegate")] = False
+    max_recursion_depth: Annotated[
+        int, Meta(description="How deep agents can start agents; 0: no agents", ge=0, le=10)
+    ] = 2
+    max_agents: Annotated[
+        int, Meta(description="Agents that one prompt can start, in total; 0: no limit", ge=0)
+    ] = 64
+    max_runtime_ms: Annotated[int, Meta(description="Time limit for an agent; 0: none", ge=0)] = 0
+    soft_request_budget: Annotated[
+        int, Meta(description="Requests after which an agent has to finish; 0: no limit", ge=0)
+    ] = 90
+    max_tokens: Annotated[int, Meta(description="Tokens an agent can use; 0: no limit", ge=0)] = 0
+    max_cost: Annotated[float, Meta(description="US dollars an agent can spend; 0: no limit", ge=0)] = 0.0
+    max_total_cost: Annotated[
+        float, Meta(description="US dollars a session and its agents can spend; 0: no limit", ge=0)
+    ] = 0.0
+    agent_idle_ttl_ms: Annotated[
+        int, Meta(description="Time after which an idle agent's session is closed; 0: never")
+    ] = 420_000
+    disabled_agents: Annotated[list[str], Meta(description="Agents that cannot be started")] = []
+    agent_model_overrides: Annotated[dict[str, str], Meta(description="Models by agent")] = {}
+    isolation: IsolationSettings = IsolationSettings()
+
+
+class IrcSettings(Struct, frozen=True, rename="camel"):
+    timeout_ms: Annotated[
+        int, Meta(description="How long irc waits for a message; 0: without limit", ge=0)
+    ] = 120_000
 
 
 class TodoRemindersSettings(Struct, frozen=True, rename="camel"):
@@ -476,6 +537,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     python: PythonSettings = PythonSettings()
     rpc: RpcSettings = RpcSettings()
     task: TaskSettings = TaskSettings()
+    irc: IrcSettings = IrcSettings()
     todo: TodoSettings = TodoSettings()
     tasks: TasksSettings = TasksSettings()
     checkpoint: CheckpointSettings = CheckpointSettings()

@@ -21,7 +21,7 @@ _WORDS = {
     "ports": "forward servers",
     "permissions": "allow allowed-tools approval approvals approve ask auto deny mode modes rules yolo",
     "plan": "mode read-only readonly",
-    "tools": "functions mcp",
+    "tools": "functions",
     "add-dir": "add cd dir directory folder workspace",
     "trust": "safe",
     "review": "audit check code-review diff security-review",

@@ -10,6 +10,8 @@ from tau.coding.ports import Job
 from tau.coding.session.session import Session
 from tau.modes.exit_status import DONE, INTERRUPTED, JOBS_STOPPED, ExitStatus
 
+AGENT_WAIT_S = 3600.0
+
 
 def on_result(session: Session, wake: Callable[[], None]) -> Callable[[], None]:
     """Call `wake` when a result arrives at an idle session, unless the setting is off; returns a stop."""
@@ -46,14 +48,16 @@ async def finish_jobs(
         if not running:
             return ExitStatus(DONE)
         began_s = clock()
+        with_agents = any(job.kind == "task" for job in running)  # these have own limits
         try:
             with session.activities.begin() as abort:
                 async with abort.scope():
-                    ended = await session.jobs.wait([job.id for job in running], limit_s - waited_s)
+                    left_s = AGENT_WAIT_S if with_agents else limit_s - waited_s
+                    ended = await session.jobs.wait([job.id for job in running], left_s)
         except Aborted:
             return ExitStatus(INTERRUPTED, f"Interrupted. {stop_jobs(session, running)}")
-        waited_s += clock() - began_s
-        if not ended:
+        waited_s += 0 if with_agents else clock() - began_s
+        if not ended and not with_agents:
             remark = stop_jobs(session, running)
             return ExitStatus(JOBS_STOPPED, f"{remark} The setting async.exitWaitSeconds is {limit_s}.")
 

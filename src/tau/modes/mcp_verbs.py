@@ -18,7 +18,7 @@ from tau.base.text import clean_line, shortened, strip_controls
 from tau.coding.ports import ServerStatus
 from tau.config.paths import PROJECT_FOLDER, repo_root
 from tau.ext.mcp import report
-from tau.ext.mcp.config import ServerEntry, read_server
+from tau.ext.mcp.config import NAME, ServerEntry, read_server
 from tau.ext.mcp.config_edit import change_member
 from tau.ext.mcp.config_files import own_file, read_file
 from tau.ext.mcp.connection import ServerConnection
@@ -133,6 +133,8 @@ async def add_json(servers: McpServers, args: VerbArgs) -> VerbReport:
 
 
 def _store(servers: McpServers, name: str, fields: dict[str, Any], args: VerbArgs) -> VerbReport:
+    if not re.fullmatch(NAME, name):
+        raise UsageError("The name may have letters, digits, periods, - and _, at most 100 of them.")
     try:
         server = read_server(fields)
     except (ValueError, TypeError) as error:
@@ -191,10 +193,9 @@ async def _switch(servers: McpServers, name: str, *, on: bool) -> VerbReport:
         _, content = read_file(path)
     except FileNotFoundError:
         content = {}
-    lists = {
-        key: [one for one in content.get(key) or [] if one != name]
-        for key in ("disabledServers", "enabledServers")
-    }
+    keys = ("disabledServers", "enabledServers")
+    before = {key: names if isinstance(names := content.get(key), list) else [] for key in keys}
+    lists = {key: [one for one in before[key] if one != name] for key in keys}
     if not on:
         lists["disabledServers"].append(name)
     elif not entry.server.enabled:
@@ -203,7 +204,8 @@ async def _switch(servers: McpServers, name: str, *, on: bool) -> VerbReport:
         if names or key in content:
             change_member(path, (key,), names or None)
     if on:
-        if servers.parts.is_live and name not in servers.connections and entry.state != "waiting":
+        usable = entry.state in ("active", "disabled")
+        if servers.parts.is_live and name not in servers.connections and usable:
             servers.begin(entry)
     else:
         await servers.drop(name)
@@ -356,6 +358,8 @@ async def log_in(servers: McpServers, args: VerbArgs) -> VerbReport:
 
 async def log_out(servers: McpServers, args: VerbArgs) -> VerbReport:
     entry = _entry(servers, args.words[0])
+    if entry.state in ("waiting", "invalid"):  # its values may be commands
+        raise UsageError(f"{entry.name} is not in use. {entry.why}")
     server = await servers.resolve_plain(entry)
     login = servers.login_of(entry.name, server)
     if login is None or not await login.log_out():

@@ -64,6 +64,7 @@ class SessionHost:
         self._services = AsyncExitStack()
         self.run: asyncio.Task[Outcome | None] | None = None  # its result is None if it failed
         self._idle_work: asyncio.Task[None] | None = None
+        self.stop_watching: Callable[[], None] = lambda: None  # subagents, for the program
         self._key_owner = ""
 
     @property
@@ -102,7 +103,7 @@ class SessionHost:
 
     async def new(self, parent: Path | None = None) -> bool:
         """Start an empty session with the current model; False if an extension refused."""
-        if not await self.session.may_leave("new", ""):
+        if not await self.session.hooks.before_leave("new", ""):
             return False
         await self.switch(self.options.next(parent=parent).with_model(self.session.model, self._key_owner))
         return True
@@ -112,7 +113,7 @@ class SessionHost:
         own = self.session.log.path
         if own is not None and own.exists() and path.exists() and path.samefile(own):
             return True
-        if not await self.session.may_leave("resume", str(path)):
+        if not await self.session.hooks.before_leave("resume", str(path)):
             return False
         await self.switch(self.options.next(resume=str(path)))
         return True
@@ -122,7 +123,7 @@ class SessionHost:
         path = self.session.log.path
         if path is None or not path.exists():
             raise TauError("This session is not saved, so it cannot be copied.")
-        if not await self.session.may_leave("fork", entry or ""):
+        if not await self.session.hooks.before_leave("fork", entry or ""):
             return False
         options = self.options.next(fork=str(path), fork_entry=entry)
         await self.switch(options.with_model(self.session.model, self._key_owner))

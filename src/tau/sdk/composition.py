@@ -1,8 +1,6 @@
 """Builds a session from files, models, tools and a log."""
 
 import asyncio
-import re
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cache, partial
@@ -21,7 +19,7 @@ from tau.ai.assembler import complete
 from tau.ai.model import Model, ThinkingLevel, thinking_level
 from tau.ai.wire import ToolCall
 from tau.base.errors import ToolError, UsageError
-from tau.base.files import is_private, mode_of, temporary_folder, typed_path
+from tau.base.files import is_private, mode_of, temporary_folder
 from tau.base.late import late
 from tau.base.run import LocalRunner, Runner, find_shell
 from tau.base.tasks import shielded
@@ -34,7 +32,7 @@ from tau.coding.files.source_files import CodeDetector
 from tau.coding.files.workspace_folders import WorkspaceFolders
 from tau.coding.model_resolver import ResolvedModel
 from tau.coding.output import OutputCap, widest_limits
-from tau.coding.prompts.system import SystemPrompt
+from tau.coding.prompts.system import SystemPrompt, read_text_or_file
 from tau.coding.resources import SessionResources, open_resources
 from tau.coding.sandbox import LateSandbox, SandboxHook
 from tau.coding.session.runner import MoreTools
@@ -55,7 +53,7 @@ from tau.config.discovery.providers import (
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
-from tau.sdk.environment import LateFence, LateNestedContext, ToolEnvironment, make_environment
+from tau.sdk.environment import LateFence, LateNestedContext, ToolEnvironment, make_environment, open_team
 from tau.sdk.models import SessionModels, open_models
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, track_last_session
@@ -64,12 +62,14 @@ if TYPE_CHECKING:
     from tau.coding.approval.rules import RuleAction
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.supplies import PromptFiles, Supplies
+    from tau.coding.task.late_team import LateTeam
     from tau.ext.extensions.host import ExtensionHost
     from tau.sdk.command_hooks import LateHooks
     from tau.sdk.more_tools import MoreToolsInput
 
 effects_approval = late("tau.agent.approved_effects")
 extension_setup = late("tau.ext.extensions.setup")
+budgets = late("tau.coding.task.budgets")
 faux = late("tau.ai.faux")
 late_hooks = late("tau.sdk.command_hooks")
 secret_placeholders = late("tau.coding.secret_placeholders")
@@ -83,8 +83,6 @@ skill_urls = late("tau.coding.skills.urls")
 supplying = late("tau.coding.supplies")
 trust = late("tau.config.trust")
 more_tools = late("tau.sdk.more_tools")
-
-_PATH = r"\S*/\S*|\S+\.\w{1,5}"  # one word with a slash or a file suffix
 
 
 async def compose(
@@ -102,7 +100,7 @@ async def compose(
     folders = WorkspaceFolders(options.cwd, options.add_dirs)
     shared = (runner, paths, settings, environ, services)
     resources = await open_resources(options.cwd, *shared, outside, sandbox)
-    ask = partial(complete, stream := _stream(options, settings, models, host))
+    ask = partial(complete, stream := _stream(options, settings, models, host, environment.team))
     tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
     permissions = _permissions(options, paths, settings, environment, conversation)
@@ -129,14 +127,9 @@ async def compose(
             more=more,
             command_hooks=asked,
             rules=rules,
-            plan=environment.plan,
             permissions=permissions,
-            todos=environment.todos,
-            recorder=environment.recorder,
             folders=folders,
-            queue=environment.queue,
-            events=environment.events,
-            activities=environment.activities,
+            **environment.session_parts(),
             resources=resources,
             settings=settings,
             trusted=trusted,
@@ -146,6 +139,8 @@ async def compose(
             extensions=host,
         )
     )
+    outer = (paths, environ, services, outside)
+    await open_team(compose, session, environment, models, options, roots, outer, host)
     return _connect(session, environment, models, paths, host, ask)
 
 
@@ -168,6 +163,8 @@ def _tools(
         can_ask=options.ui is not None,
         code=_code_detector(options),
         urls=environment.world.urls,
+        team=environment.team,
+        agent=environment.team.agent,
     )
     return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
 
@@ -182,6 +179,8 @@ async def _open_more(
     """Nothing, and no import, if no file can name a server and no tool can be hidden."""
     is_found = options.mcp and settings.mcp.enabled and may_name_servers(roots)
     named = is_found or options.mcp_files or options.mcp_servers
+    if options.parent_servers is not None and settings.mcp.enabled:
+        return more_tools.shared_tools(options.parent_servers, settings, around[5])
     if not named and settings.tools.discovery_mode != "all":
         return MoreTools()
     found = (lambda: supplies().discovery) if is_found else None
@@ -202,7 +201,8 @@ def _connect(
         host.bind(session, environment.world, ask, models.find)
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
     environment.plan.changed = partial(_plan_changed, session)
-    track_last_session(session, paths)
+    if not environment.team.agent:
+        track_last_session(session, paths)
     session.record_changes()
     return session
 
@@ -222,6 +222,7 @@ async def _open_environment(
         dialogs=options.dialogs,
         disk=options.disk,
         events=events,
+        seat=options.agent,
     )
     await made.open(services)
     return made
@@ -282,9 +283,17 @@ async def call_alone(
 
 
 def _stream(
-    options: SessionOptions, settings: Settings, models: SessionModels, host: "ExtensionHost | None"
+    options: SessionOptions,
+    settings: Settings,
+    models: SessionModels,
+    host: "ExtensionHost | None",
+    team: "LateTeam",
 ) -> StreamFunction:
     stream = options.stream or models.client.stream
+    if options.agent is not None:
+        stream = options.agent.gate(stream)
+    elif settings.task.max_total_cost:
+        team.meter, stream = budgets.limit_cost(stream, settings.task.max_total_cost)
     if host is not None:
         stream = host.wrap_stream(stream)
     if settings.secrets.obfuscate:
@@ -441,8 +450,8 @@ def _system_prompt(
     options: SessionOptions, folders: WorkspaceFolders, files: "PromptFiles | None"
 ) -> Callable[[Model], str]:
     """A flag comes before the user's SYSTEM.md; both additions count."""
-    replacement = _read_text_or_file(options.system_prompt)
-    addition = _read_text_or_file(options.append_system_prompt)
+    replacement = read_text_or_file(options.system_prompt)
+    addition = read_text_or_file(options.append_system_prompt)
     if files is None:
         return SystemPrompt(
             cwd=options.cwd, add_dirs=lambda: folders.added, replacement=replacement, addition=addition
@@ -455,21 +464,6 @@ def _system_prompt(
         replacement=files.replacement if replacement is None else replacement,
         addition="\n\n".join(text for text in (files.addition, addition) if text) or None,
     )
-
-
-def _read_text_or_file(value: str | None) -> str | None:
-    """Return the prompt, reading it if the value is the path of a file. Raises UsageError."""
-    if value is None or "\n" in value or len(value) > 4096:
-        return value
-    path = typed_path(value)
-    mode = mode_of(path)
-    if not stat.S_ISREG(mode) and (stat.S_ISDIR(mode) or re.fullmatch(_PATH, value)):
-        problem = "does not exist" if not mode else "is a folder" if stat.S_ISDIR(mode) else "is not a file"
-        raise UsageError(f'The prompt file "{value}" {problem}. If this is the prompt itself, add a space.')
-    try:
-        return path.read_text(encoding="utf-8") if mode else value
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The prompt file {path} cannot be read: {error}.") from None
 
 
 class _StoredRules(RuleStore):
@@ -492,6 +486,8 @@ def _permissions(
     environment: ToolEnvironment,
     conversation: SessionLog,
 ) -> SessionPermissions:
+    if options.agent is not None:
+        return options.agent.permissions(environment.plan, conversation, environment.events.emit)
     project = project_dir(options.cwd, paths)
     return SessionPermissions(
         settings.tools,

@@ -1,10 +1,10 @@
 """What a session's tools work with: files, processes, artifacts, jobs, internal URLs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -35,19 +35,32 @@ from tau.coding.session.activities import Activities
 from tau.coding.session.checkpoints import SessionCheckpoints
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import Later, TodoRules, Todos, call_later
+from tau.coding.task.late_team import LateTeam
 from tau.coding.undo.recorder import Recorder
+from tau.config.discovery.providers import has_any
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
+    from tau.base.run import LocalRunner
     from tau.coding.nested_instructions import NestedInstructions
+    from tau.coding.session.session import Session
     from tau.coding.supplies import Supplies
+    from tau.coding.task.seat import AgentSeat
     from tau.coding.untrusted_text import Fence
+    from tau.config.discovery.providers import Root
+    from tau.config.paths import Paths
+    from tau.ext.extensions.host import ExtensionHost
+    from tau.sdk.delegation import Compose
+    from tau.sdk.models import SessionModels
+    from tau.sdk.options import SessionOptions
 
 fences = late("tau.coding.untrusted_text")
 nested = late("tau.coding.nested_instructions")
 merge_conflicts = late("tau.coding.conflicts.merge_conflicts")
 delivery = late("tau.coding.jobs.delivery")
 schemes = late("tau.coding.internal_urls.schemes")
+delegation = late("tau.sdk.delegation")
+task_urls = late("tau.coding.task.urls")
 shown_tags = late("tau.coding.session.shown_tags")
 
 
@@ -68,6 +81,12 @@ class ToolEnvironment(Struct, frozen=True, kw_only=True):
     jobs: SessionJobs
     queue: Queue
     recorder: Recorder
+    team: LateTeam
+
+    def session_parts(self) -> dict[str, Any]:
+        """What a session is composed of besides."""
+        names = ("plan", "todos", "recorder", "queue", "events", "activities", "team")
+        return {name: getattr(self, name) for name in names}
 
     async def open(self, services: AsyncExitStack) -> None:
         """Start the background parts; they end with `services`."""
@@ -82,6 +101,34 @@ class ToolEnvironment(Struct, frozen=True, kw_only=True):
         self.artifacts.close()
 
 
+async def open_team(
+    compose: "Compose",
+    session: "Session",
+    environment: ToolEnvironment,
+    models: "SessionModels",
+    options: "SessionOptions",
+    roots: "Sequence[Root]",
+    outer: "tuple[Paths, Mapping[str, str], AsyncExitStack, LocalRunner]",
+    host: "ExtensionHost | None",
+) -> None:
+    """Let the session have agents, or be one's. None are loaded unless an earlier process left some."""
+    team, seat = environment.team, options.agent
+    if seat is not None:
+        team.make = lambda: seat.team
+        session.requests.cache_key = seat.cache_key
+        return
+    team.others = has_any(roots, ("agents",)) or bool(session.settings.task.disabled_agents)
+    guards = () if host is None else (host.hooks,)
+    team.make = lambda: delegation.make_team(session, compose, options, outer, environment, models, guards)
+    await team.restore(session.log.artifacts_folder)
+
+
+def _artifacts(folder: Path | None, seat: "AgentSeat | None") -> FolderArtifacts:
+    if seat is not None:
+        return seat.artifacts
+    return TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
+
+
 def make_environment(
     log: SessionLog,
     cwd: Path,
@@ -94,14 +141,12 @@ def make_environment(
     disk: FileSystem | None = None,
     later: Later = call_later,
     events: EventBus | None = None,
+    seat: "AgentSeat | None" = None,
 ) -> ToolEnvironment:
-    """Wire the ports of tools: the one way for a session, for a single call and for a test.
-
-    `log` is the conversation the tools belong to. `disk` replaces the file system, `later` the timer.
-    """
+    """Wire the ports of tools: the one way for a session, a single call and a test. `log` is theirs."""
     queue = Queue(settings.steering_mode, settings.follow_up_mode)
     events, activities, pending_changes = events or EventBus(), Activities(), PendingChanges()
-    artifacts = FolderArtifacts(folder) if (folder := log.artifacts_folder) else TemporaryArtifacts()
+    artifacts = _artifacts(log.artifacts_folder, seat)
     plan = PlanMode(log, artifacts, models, pending_changes, enabled=settings.plan.enabled)
     checkpoints = SessionCheckpoints(log, queue, events.emit)
     todos = _todos(log, queue, settings, events, activities, plan, checkpoints, later)
@@ -109,7 +154,7 @@ def make_environment(
         lambda: _history_folder(log, artifacts),
         runner,
         warn=lambda text: events.emit(Notice("warning", text)),
-        saved=folder is not None,
+        saved=log.path is not None,
     )
     events.watch(recorder.on_event)
     jobs = _jobs(queue, settings, artifacts, events)
@@ -141,6 +186,7 @@ def make_environment(
         jobs=jobs,
         queue=queue,
         recorder=recorder,
+        team=LateTeam("" if seat is None else seat.id),
     )
 
 
@@ -193,6 +239,8 @@ def _urls(
 ) -> SchemeRouter:
     """Session files are read and written without approval; conflicts are in the user's files."""
     router = SchemeRouter()
+    router.register_late("agent", lambda: task_urls.AgentUrls(artifacts))
+    router.register_late("history", lambda: task_urls.HistoryUrls(artifacts))
     router.register_late("artifact", lambda: schemes.ArtifactUrls(fs))
     router.register_late("conflict", lambda: merge_conflicts.ConflictUrls(conflicts()))
     router.register_late("local", lambda: schemes.LocalUrls(artifacts, fs))

@@ -42,6 +42,10 @@ plan_limits = late("tau.ai.plan_limits")
 plan_usage = late("tau.config.plan_usage")
 
 
+async def _find_none(pattern: str) -> Model | None:
+    return None
+
+
 class SessionModels(Struct, frozen=True):
     """The first model, the roles, and the connection to their servers."""
 
@@ -51,6 +55,7 @@ class SessionModels(Struct, frozen=True):
     warnings: list[str]
     resolve: Callable[[str], Awaitable[Model | None]] | None = None  # fallback
     find: Callable[[str], Model] = lambda pattern: faux.FAUX_MODEL  # raises UsageError
+    find_usable: Callable[[str], Awaitable[Model | None]] = _find_none
 
 
 async def open_models(
@@ -90,18 +95,14 @@ async def open_models(
         servers=paths.servers,
         ui=options.ui,
     )
-    request = ModelRequest(
-        provider=options.provider,
-        model=options.model,
-        base_url=options.base_url,
-        key=options.api_key,
-        resumed=resumed_model(conversation),
-    )
-    resolved = await resolver.find(request)
+    resolved = await _find_first(options, resolver, conversation)
     named = {**_named_roles(environ), **options.roles}
     roles, levels, problems = _roles({**settings.model_roles, **named}, resolver, named)
     chains = settings.retry.fallback_chains
     resolve = fallback.make_resolver(catalog, credentials, environ, runner) if chains else None
+
+    async def find_usable(pattern: str) -> Model | None:
+        return await fallback.make_resolver(catalog, credentials, environ, runner)(pattern)
 
     def available() -> Iterator[Model]:
         return (model for model in catalog.models if credentials.available(model.provider))
@@ -109,8 +110,26 @@ async def open_models(
     by_role = ModelRoles(resolved.model, roles, available, levels, known_limits, settings.local.num_ctx)
     warnings = [*file.warnings, *auth.warnings, *problems]
     return SessionModels(
-        resolved, by_role, client, warnings, resolve, partial(_find_model, catalog, credentials)
+        resolved, by_role, client, warnings, resolve, partial(_find_model, catalog, credentials), find_usable
     )
+
+
+async def _find_first(
+    options: SessionOptions, resolver: ModelResolver, conversation: SessionLog
+) -> ResolvedModel:
+    """The model of the first request; that of an agent is known."""
+    if options.agent is not None:
+        if options.api_key is not None:
+            resolver.keys[options.agent.model.provider] = options.api_key
+        return ResolvedModel(model=options.agent.model)
+    request = ModelRequest(
+        provider=options.provider,
+        model=options.model,
+        base_url=options.base_url,
+        key=options.api_key,
+        resumed=resumed_model(conversation),
+    )
+    return await resolver.find(request)
 
 
 def _find_model(catalog: Catalog, credentials: KeyCredentials, pattern: str) -> Model:

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, TypeAlias
 
-from tau.agent.events import Notice
+from tau.agent.events import Notice, ServersChanged
 from tau.agent.loop_owner import Complete
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.files.workspace_folders import WorkspaceFolders
+from tau.coding.ports import ServerPort
 from tau.coding.sandbox import LateSandbox
 from tau.coding.session.runner import MoreTools
 from tau.coding.session.storage.log import SessionLog
@@ -36,6 +37,12 @@ MoreToolsInput: TypeAlias = tuple[
     AsyncExitStack,
     tuple[LocalRunner, LateSandbox | None],
 ]
+
+
+def shared_tools(servers: ServerPort, settings: Settings, conversation: SessionLog) -> MoreTools:
+    """An agent uses the connections of the session it works for."""
+    selection = tool_selection.ToolSelection(conversation, settings, servers.tools)
+    return MoreTools(selection, None, (selection,))
 
 
 async def open_more_tools(
@@ -79,6 +86,7 @@ async def open_more_tools(
             files=options.mcp_files,
             given=[(name, fields, "sdk") for name, fields in options.mcp_servers.items()],
         )
+        late_servers.changed = lambda: environment.events.emit(ServersChanged(late_servers.states()))
         await services.enter_async_context(late_servers)
     supply = list if late_servers is None else late_servers.tools
     selection = tool_selection.ToolSelection(conversation, settings, supply)

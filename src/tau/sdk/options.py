@@ -14,11 +14,12 @@ from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.ai.model import Model, ThinkingLevel
 from tau.base.run import Runner
-from tau.coding.ports import CodingDialogs
+from tau.coding.ports import CodingDialogs, ServerPort
 from tau.config.paths import current_folder
 
 if TYPE_CHECKING:
     from tau.coding.rules.rule import RuleFile
+    from tau.coding.task.seat import AgentSeat
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -50,6 +51,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     trust: bool = False  # run what the repository supplies, this time only
     mcp: bool = True  # start the MCP servers that files define
     mcp_files: tuple[Path, ...] = ()  # more files that define some
+    parent_servers: ServerPort | None = None  # of the session that an agent works for
     mcp_servers: dict[str, dict[str, Any]] = {}  # and servers by name, as in such a file
     settings: dict[str, Any] = {}  # override all files; dotted keys
     ui: Ui | None = None
@@ -66,6 +68,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     flags: dict[str, str] = {}  # of extensions, as with --flag
     start_reason: Literal["startup", "new", "resume", "fork", "reload"] = "startup"
     hooks: tuple[Hooks, ...] = ()  # called in this order, before approval
+    agent: "AgentSeat | None" = None  # set by tau for the sessions of subagents
 
     def __post_init__(self) -> None:
         """Resolve relative folders now, so a later change of directory does not matter."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from tau.agent.events import ServerState
 from tau.agent.hooks import Hooks
 from tau.agent.tool import Tool
 from tau.ai.wire import UserMessage
@@ -100,8 +101,12 @@ class LateServers(Hooks):
         return self.servers
 
     async def wait_first(self) -> None:
+        began = asyncio.get_running_loop().time()
         if (servers := await self.loaded()) is not None:
-            await servers.wait_first()
+            await servers.wait_first(began)
+
+    def states(self) -> list[ServerState]:
+        return [ServerState(row.name, row.state, row.why, row.tools) for row in self.status()]
 
     def instructions(self) -> str:
         return "" if self.servers is None else self.servers.instructions

@@ -21,6 +21,8 @@ last_session = late("tau.coding.session.storage.last_session")
 
 def open_log(options: SessionOptions, paths: Paths, settings: Settings) -> SessionLog:
     """Open the log: new, latest, requested, or in memory only."""
+    if options.agent is not None:
+        return options.agent.log()
     folder = options.session_dir or (typed_path(settings.session_dir) if settings.session_dir else None)
     store = SessionStore(folder or paths.sessions, options.cwd, flat=folder is not None, blobs=paths.blobs)
     if options.fork is not None:

@@ -25,6 +25,17 @@ MODERN = (
     *("auth/metadata-issuer-mismatch", "sep-2322-client-request-state", "http-standard-headers"),
     *("http-custom-headers", "http-invalid-tool-headers", "json-schema-ref-no-deref"),
 )
+SERVER = (
+    *(
+        "server-initialize",
+        "ping",
+        "logging-set-level",
+        "completion-complete",
+        "tools-list",
+        "resources-list",
+    ),
+    *("prompts-list", "dns-rebinding-protection", "server-sse-multiple-streams", "server-session-lifecycle"),
+)
 SCENARIOS = [("2025-11-25", name) for name in HANDSHAKE] + [("2026-07-28", name) for name in MODERN]
 QUICK = {
     ("2025-11-25", "initialize"),
@@ -44,3 +55,22 @@ def test_client_conforms(version: str, scenario: str, tmp_path: Path) -> None:
     ours = ["--command", f"{sys.executable} {CLIENT}", "--scenario", scenario, "--spec-version", version]
     done = subprocess.run([*command, *ours], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+@pytest.mark.soak
+def test_server_conforms(tmp_path: Path) -> None:
+    modules = MCP_CONFORMANCE.require()
+    suite = modules / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+    program = [sys.executable, str(CLIENT.with_name("serve_unlocked.py"))]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        url = server.stdout.readline().strip()
+        failed = {}
+        for name in SERVER:
+            ours = ["--url", url, "--scenario", name, "--spec-version", "2025-11-25"]
+            command = [str(modules / "node" / "bin" / "node"), str(suite), "server", *ours]
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+            if done.returncode:
+                failed[name] = done.stdout[-2000:]
+        server.kill()
+    assert not failed

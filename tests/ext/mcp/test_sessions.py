@@ -106,7 +106,7 @@ def test_a_required_server_that_fails_stops_a_run_without_a_user(tmp_path: Path)
         servers = {"faux": faux_server(fault="exits at once", server_required=True)}
         async with session_with(tmp_path, servers) as (session, _):
             with pytest.raises(
-                TauError, match="The required MCP server faux cannot be used: It exited with code 1"
+                TauError, match=r"faux cannot be used: It exited with code 1: no such database\."
             ):
                 await session.prompt("Go.")
 
@@ -176,5 +176,24 @@ def test_the_everything_server_works(tmp_path: Path) -> None:
             assert row.state == "connected" and row.tools >= 13
             await session.prompt("Add.")
             assert "The sum of 3 and 4 is 7" in result_text(session)
+
+    asyncio.run(main())
+
+
+def test_a_cell_finds_describes_and_calls_hidden_tools(tmp_path: Path) -> None:
+    code = """
+found = tools.search("tool_7", 1)
+print(found[0]["name"], tools.schema("mcp__faux_tool_7")["type"])
+print(tool.mcp__faux_tool_7(text="from a cell"))
+"""
+
+    async def main() -> None:
+        script = [[Use("eval", cells=[{"language": "py", "code": code}])], [Say("Done.")]]
+        async with session_with(tmp_path, {"faux": faux_server(tools=60)}, script) as (session, faux):
+            await connected(session)
+            await session.prompt("Go.")
+            assert "mcp__faux_tool_7 object" in result_text(session)
+            assert "from a cell" in result_text(session)
+            assert "mcp__faux_tool_7" in [spec.name for spec in faux.requests[1].tools]
 
     asyncio.run(main())

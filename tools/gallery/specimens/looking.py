@@ -1,5 +1,6 @@
 """Specimens of searching, and of structural code edits."""
 
+from tau.coding.tool_search.search_tool import FoundTool, SearchToolDetails
 from tau.coding.tools.ast_edit import AstEditDetails, AstEditFile
 from tau.coding.tools.ast_grep import AstGrepDetails
 from tau.coding.tools.find import FindDetails
@@ -38,6 +39,28 @@ FOUND = SearchDetails(
     files=FILES,
     file_matches=[FileCount("src/shop/orders.py", 2), FileCount("src/shop/prices.py", 1)],
     display_content=DISPLAY,
+)
+FOUND_TOOLS = SearchToolDetails(
+    query="create an issue",
+    limit=8,
+    total_tools=64,
+    activated_tools=[f"mcp__github_{name}" for name in ("create_issue", "list_issues")],
+    active_selected_tools=["mcp__github_create_issue", "mcp__github_list_issues"],
+    tools=[
+        FoundTool(
+            name=f"mcp__github_{name}",
+            label=f"github: {name}",
+            description=description,
+            schema_keys=["owner", "repo"],
+            score=score,
+            server_name="github",
+            mcp_tool_name=name,
+        )
+        for name, description, score in (
+            ("create_issue", "Create an issue in a repository", 21.402315),
+            ("list_issues", "List the issues of a repository", 8.113),
+        )
+    ],
 )
 MANY_FILES = [f"src/shop/pages/page_{number:03}.py" for number in range(1, 21)]
 MANY = SearchDetails(
@@ -117,6 +140,13 @@ SPECIMENS = [
         running=Result("", FindDetails(scope_path=".", file_count=2, files=FILES[:2]), 300),
         done=Result("...", FindDetails(scope_path=".", file_count=23, files=[*FILES, *MANY_FILES]), 14),
         failed=Result("Path is not a directory: docs."),
+    ),
+    *in_all_states(
+        "search_tool_bm25",
+        {"query": "create an issue"},
+        streaming={"query": "create an"},
+        done=Result("...", FOUND_TOOLS, 3),
+        failed=Result("Query must contain at least one letter or number."),
     ),
     *in_all_states(
         "ast_grep",

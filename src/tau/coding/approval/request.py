@@ -15,7 +15,7 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
 
     Commands would run in `cwd` with the variables `env` added, in a sandbox if `contained`. `details` is what
     else to show, by name. `patterns`, if any, can be saved in the user's settings to allow similar calls
-    without asking.
+    without asking. `agent` is the subagent whose call it is.
     """
 
     tool: str
@@ -30,6 +30,7 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     details: tuple[tuple[str, str], ...] = ()
     contained: bool = False
     call_id: str = ""
+    agent: str = ""
 
 
 class ApprovalDecision(Struct, frozen=True):

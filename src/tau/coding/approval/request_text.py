@@ -28,7 +28,8 @@ class ApprovalLabel(NamedTuple):
 def heading(request: "ApprovalRequest") -> str:
     """What the user is asked to allow."""
     kinds = list(dict.fromkeys(question.kind for question in request.questions))
-    return f"Allow this {' and '.join(_REQUESTS[kind] for kind in kinds)}?"
+    whose = f"Agent {request.agent}: allow" if request.agent else "Allow"
+    return f"{whose} this {' and '.join(_REQUESTS[kind] for kind in kinds)}?"
 
 
 def allowing_choices(request: "ApprovalRequest") -> list[ApprovalLabel]:

@@ -73,6 +73,7 @@ class SessionPermissions:
             sandbox_off=sandbox_off,
         )
         self.chosen: ApprovalMode | None = None
+        self.followers: list[Callable[[], None]] = []  # decide again too
         self._changed = asyncio.Event()
         if starts_planning:
             plan.enter()
@@ -179,6 +180,8 @@ class SessionPermissions:
         """Decide again about calls that wait for an answer."""
         self._changed.set()
         self._changed = asyncio.Event()
+        for follow in tuple(self.followers):
+            follow()
 
     def _use(self, action: "RuleAction", found: "RuleList") -> None:
         self._own = replace(self._own, **{action: found})

@@ -56,6 +56,10 @@ class _Record(Struct, eq=False):
         was_shown = self.acknowledged or self.delivered or self.watchers
         return not was_shown and self.status in ("completed", "failed")
 
+    @property
+    def open(self) -> bool:
+        return self.status in ("queued", "running")
+
     def job(self, now_s: float, origin: str) -> Job:
         ended_s = now_s if self.ended_s is None else self.ended_s
         return Job(
@@ -116,6 +120,7 @@ class SessionJobs:
         self.on_change: Callable[[Job], None] = lambda job: None
         self.on_delivered: Callable[[Job], None] = lambda job: None
         self.find_origin: Callable[[], str] = lambda: ""
+        self.known_ids: Callable[[], frozenset[str]] = frozenset  # of jobs of an earlier process
         self._deliver = deliver
         self._retract = retract
         self._max_running = min(max(max_running, 1), MAX_RUNNING)
@@ -125,7 +130,7 @@ class SessionJobs:
         )
         self._clock = clock
         self._sleep = sleep
-        self._group: asyncio.TaskGroup | None = None
+        self.group: asyncio.TaskGroup | None = None  # owns the background work
         self._outbox: Outbox | None = None
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._records: dict[str, _Record] = {}
@@ -134,27 +139,35 @@ class SessionJobs:
         self._closing = False
 
     async def __aenter__(self) -> "SessionJobs":
-        self._group = asyncio.TaskGroup()
-        await self._group.__aenter__()
+        self.group = asyncio.TaskGroup()
+        await self.group.__aenter__()
         return self
 
     async def __aexit__(self, *error: Any) -> None:
-        assert self._group is not None
+        assert self.group is not None
         self._closing = True
-        for record in self._running():
-            self._cancel(record)
+        for record in self._records.values():
+            if record.open:
+                self._cancel(record)
         try:
             if self._outbox is not None:
                 await self._outbox.close()
         finally:
-            await self._group.__aexit__(None, None, None)
-            self._group = None
+            await self.group.__aexit__(None, None, None)
+            self.group = None
 
-    def start(self, kind: JobKind, label: str, work: JobWork) -> str:
-        if self._group is None or self._closing:
+    def start(
+        self, kind: JobKind, label: str, work: JobWork, *, id: str | None = None, queued: bool = False
+    ) -> str:
+        if self.group is None or self._closing:
             raise ToolError("Background work needs an open session.")
+        if id is not None and id in self._records:
+            raise ToolError(f'There is a job "{id}" already.')
         # Cancelled work may take a while to end, so there can be more tasks than running jobs.
-        if len(self._running()) >= self._max_running or len(self._tasks) >= 2 * self._max_running:
+        if (
+            _count_running(self._records.values()) >= self._max_running
+            or len(self._tasks) >= 2 * self._max_running
+        ):
             raise ToolError(
                 f"{self._max_running} background jobs are already running; wait for one or cancel one."
             )
@@ -163,15 +176,24 @@ class SessionJobs:
             raise ToolError(
                 f"The results of {undelivered} background jobs are undelivered; poll some of them."
             )
-        self._count += 1
-        id = f"{kind}-{self._count}"
+        taken = self._records.keys() | self.known_ids()
+        while id is None or id in taken:
+            self._count += 1
+            id = f"{kind}-{self._count}"
         ended = asyncio.get_running_loop().create_future()
         record = _Record(id, kind, shortened(clean_line(label), LABEL_CHARS), self._clock(), ended)
+        record.status = "queued" if queued else "running"
         self._records[id] = record
-        self._tasks[id] = task = spawn(self._group, self._run(record, work), name=id)
+        self._tasks[id] = task = spawn(self.group, self._run(record, work), name=id)
         task.add_done_callback(lambda _: self._task_ended(record))
         _notify(self.on_change, record.job(self._clock(), self.find_origin()))
         return id
+
+    def mark_running(self, id: str) -> None:
+        record = self._records.get(id)
+        if record is not None and record.status == "queued":
+            record.status, record.began_s = "running", self._clock()
+            _notify(self.on_change, record.job(self._clock(), self.find_origin()))
 
     def get(self, id: str) -> Job | None:
         self._forget_old()
@@ -187,7 +209,7 @@ class SessionJobs:
         record = self._records.get(id)
         if record is None:
             return "not_found"
-        if record.status != "running":
+        if not record.open:
             return "already_completed"
         self._cancel(record)
         return "cancelled"
@@ -206,7 +228,7 @@ class SessionJobs:
 
     async def wait(self, ids: Iterable[str], seconds: float) -> bool:
         records = self._find(ids)
-        if not records or any(record.status != "running" for record in records):
+        if not records or any(not record.open for record in records):
             return True
         ended, _ = await asyncio.wait(
             [record.ended for record in records],
@@ -217,7 +239,7 @@ class SessionJobs:
 
     def acknowledge(self, ids: Iterable[str]) -> None:
         for record in self._find(ids):
-            if record.status == "running" or record.acknowledged:
+            if record.open or record.acknowledged:
                 continue
             record.acknowledged = True
             if self._outbox is not None:
@@ -251,7 +273,7 @@ class SessionJobs:
 
     def _task_ended(self, record: _Record) -> None:
         del self._tasks[record.id]
-        if record.status == "running":  # cancelled from inside its own work
+        if record.open:  # cancelled from inside its own work
             self._settle(record, "failed", error_text="The job was stopped before it had a result.")
 
     def _cancel(self, record: _Record) -> None:
@@ -271,7 +293,7 @@ class SessionJobs:
             record.result_text = _limit(result_text, self._limits, self._artifacts)
         if error_text is not None:
             record.error_text = _limit(error_text, self._limits, self._artifacts)
-        if record.status == "running":
+        if record.open:
             self._end(record, status)
             self._send(record)
 
@@ -284,7 +306,7 @@ class SessionJobs:
 
     def _send(self, record: _Record) -> None:
         """Deliver the result of a finished job, unless it was shown already."""
-        if self._deliver is None or self._group is None or self._closing or not record.deliverable:
+        if self._deliver is None or self.group is None or self._closing or not record.deliverable:
             return
         if self._outbox is None:
             self._outbox = delivery.Outbox(self._deliver, self._sleep)
@@ -303,20 +325,24 @@ class SessionJobs:
             else:
                 _notify(self.on_delivered, job)
 
-        outbox.put(self._group, delivery.JobDelivery(record.id, load, lambda: record.deliverable, done))
-
-    def _running(self) -> Sequence[_Record]:
-        return [record for record in self._records.values() if record.status == "running"]
+        outbox.put(self.group, delivery.JobDelivery(record.id, load, lambda: record.deliverable, done))
 
     def _forget_old(self) -> None:
         """Forget jobs that ended minutes ago, and the oldest if there are too many."""
         horizon = self._clock() - RETENTION_S
         ended = sorted(
-            (record.ended_s, record.id) for record in self._records.values() if record.ended_s is not None
+            (record.ended_s, record.id)
+            for record in self._records.values()
+            if record.ended_s is not None and not (record.deliverable and self._deliver is not None)
         )
         for place, (ended_s, id) in enumerate(ended):
             if ended_s <= horizon or place < len(ended) - MAX_KEPT:
                 del self._records[id]
+
+
+def _count_running(records: Iterable[_Record]) -> int:
+    """Those that were begun; queued ones wait for others of their kind."""
+    return sum(record.status == "running" for record in records)
 
 
 def _limit(text: str, limits: OutputLimits, artifacts: Artifacts | None) -> str:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tau.coding.tool_search.selection import ToolSelection
     from tau.coding.undo.recorder import Recorder
 
+calls = late("tau.agent.call_runner")
 lost = late("tau.coding.session.lost_results")
 
 MAX_STOP_BLOCKS = 5
@@ -70,6 +71,7 @@ class RequestSetup(Struct, kw_only=True):
     limits: AnswerLimits = msgspec.field(default_factory=AnswerLimits)
     interrupt_mode: InterruptMode = "immediate"  # starts as in the settings
     service_tier: str | None = None  # starts as in the settings
+    cache_key: str | None = None  # instead of the session's id
     run_prompt: str | None = None  # replaces the system prompt during this run
     _system: tuple[Model, str] | None = None  # the prompt last made, and for which model
     _reported: set[tuple[str, str]] = msgspec.field(default_factory=set)  # models, and what they lack
@@ -100,7 +102,7 @@ class RequestSetup(Struct, kw_only=True):
             tools=self.plan.tools(tools_for(model, tools)),
             hidden=hidden,
             max_tokens=self.limits.limit(model),
-            cache_key=self.log.header.id,
+            cache_key=self.cache_key or self.log.header.id,
             cache_retention=self.settings.cache_retention,
             service_tier=self.service_tier if model.takes_tier(self.service_tier) else None,
             thinking_budgets=asdict(self.settings.thinking_budgets),
@@ -337,6 +339,15 @@ class AgentRunner(Struct, kw_only=True):
             with suppress(Aborted):
                 async with abort.scope():
                     await self.recorder.settle()
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
+        """Run a tool as if the model had called it, with the same checks; nothing is recorded."""
+        setup = self.setup()
+        tools = {tool.name: tool for tool in setup.tools}
+        failed = calls.FailedCalls()
+        with self.activities.begin() as abort:
+            runner = calls.CallRunner(self, setup, {}, abort, failed, lambda message, end: None, tools)
+            return await runner.nested(name, arguments)
 
     def setup(self) -> Setup:
         return self.next_request.build()

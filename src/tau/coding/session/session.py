@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from tau.coding.session.user_python import UserPython
     from tau.coding.session.user_shell import UserShell
     from tau.coding.supplies import Supplies
+    from tau.coding.task.late_team import LateTeam
     from tau.coding.undo.recorder import Recorder
 
 fallback = late("tau.coding.session.fallback")
@@ -104,6 +105,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     trusted: bool = False  # what the repository supplies may run
     title_prompt: str = ""  # the user's own, for titles
     supplies: "Callable[[], Supplies]"
+    team: "LateTeam | None" = None
     extensions: "SessionExtensions | None" = None
     more: MoreTools = MoreTools()
     command_hooks: "SessionHooks | None" = None  # None if no file could have one
@@ -121,18 +123,17 @@ class Session:
     """
 
     def __init__(self, parts: SessionParts) -> None:
-        self._parts = parts
-        self._closed = False
+        self._parts, self._closed = parts, False
         self.cwd, self.log, self.servers = parts.world.cwd, parts.log, parts.more.servers
         self.models, self.jobs = parts.world.models, parts.world.jobs
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
-        self.settings, self.trusted, self.may_leave = parts.settings, parts.trusted, parts.hooks.before_leave
+        self.settings, self.trusted, self.hooks = parts.settings, parts.trusted, parts.hooks
         self.plan, self.permissions, self.sandbox = parts.plan, parts.permissions, parts.resources.sandbox
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
-        self.supplies, self.command_hooks, self.complete = parts.supplies, parts.command_hooks, parts.complete
+        self.supplies, self.complete, self.command_hooks = parts.supplies, parts.complete, parts.command_hooks
         self.activities, self.abort = parts.activities, parts.activities.abort
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
-        self.stats, self.extensions = UsageStats(parts.log), parts.extensions
+        self.stats, self.extensions, self.team = UsageStats(parts.log), parts.extensions, parts.team
         self.requests = RequestSetup(
             log=parts.log,
             models=self.models,
@@ -178,6 +179,7 @@ class Session:
             recorder=parts.recorder,
             rules=parts.rules,
         )
+        self.call_tool = self._runner.call
         self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
         parts.log.on_append = partial(_report_entry, self.emit)
 

@@ -1,10 +1,11 @@
 """search_tool_bm25: finds hidden tools and activates them."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType, json
 
+from tau.agent.arguments import UNLISTED
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.ai.dialect import ToolSpec
@@ -27,6 +28,10 @@ DISABLED = (
 class SearchToolParams(Struct, frozen=True):
     query: Annotated[str, Meta(description="Words that describe the tool")]
     limit: Annotated[int | float | None, Meta(title="Most matches to activate; default 8")] = None
+    activate: Annotated[bool, Meta(title="false: only list them, for cells", extra_json_schema=UNLISTED)] = (
+        True
+    )
+    schema_of: Annotated[str, Meta(title="A tool to describe, for cells", extra_json_schema=UNLISTED)] = ""
 
 
 class FoundTool(Struct, frozen=True):
@@ -48,6 +53,7 @@ class SearchToolDetails(Struct, frozen=True):
     activated_tools: list[str]
     active_selected_tools: list[str]
     tools: list[FoundTool]
+    schema: dict[str, Any] | UnsetType = UNSET
 
 
 class SearchTool(Tool[SearchToolParams]):
@@ -78,6 +84,8 @@ class SearchTool(Tool[SearchToolParams]):
         return self._spec
 
     async def run(self, params: SearchToolParams, ctx: CodingContext) -> ToolOutput:
+        if params.schema_of:
+            return self._describe(params.schema_of)
         query, limit = params.query.strip()[:MAX_QUERY_CHARS], params.limit
         if not query:
             raise ToolError("Query is required and must not be empty.")
@@ -85,11 +93,11 @@ class SearchTool(Tool[SearchToolParams]):
             limit = DEFAULT_LIMIT
         if limit < 1 or int(limit) != limit:
             raise ToolError("Limit must be a positive integer.")
-        if self._selection.mode == "off":
+        if self._selection.mode == "off" and params.activate:
             raise ToolError(DISABLED)
-        found = self._selection.index()
+        found = self._selection.index(hidden=params.activate)
         matches = found.search(query)[: int(limit)]
-        names = [match.document.name for match in matches]
+        names = [match.document.name for match in matches if params.activate]
         self._selection.activate(names)
         details = SearchToolDetails(
             query=query,
@@ -106,6 +114,14 @@ class SearchTool(Tool[SearchToolParams]):
             "total_tools": len(found.documents),
         }
         return ToolOutput.text(json.encode(answer).decode(), details)
+
+    def _describe(self, name: str) -> ToolOutput:
+        tool = next((one for one in self._selection.supplied() if name in (one.name, *one.aliases)), None)
+        if tool is None:
+            raise ToolError(f'There is no tool named "{name}"; tools.search finds them.')
+        schema = tool.spec.parameters
+        details = SearchToolDetails(name, 1, 1, [], self._selection.selected(), [], schema)
+        return ToolOutput.text(json.encode(schema).decode(), details)
 
 
 def _found(match: ToolMatch) -> FoundTool:

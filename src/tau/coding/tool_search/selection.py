@@ -76,19 +76,27 @@ class ToolSelection(Hooks):
             mode = "mcp-only" if len(everything) > AUTO_TOOLS else "off"
         if mode == "off":
             self._hidden = []
-            return ToolArrangement([*own, *self._in_order(supplied)])
+            return self._all(own, supplied)
         selected = self.selected()
         shown = {*selected, *self._sent}
         self._searchable = [tool for tool in everything if self._is_hideable(tool, mode)]
         self._hidden = [tool for tool in self._searchable if tool.name not in shown]
         hidden = frozenset(tool.name for tool in self._hidden)
         if not selected and not self._hidden:
-            return ToolArrangement([*own, *self._in_order(supplied)])
+            return self._all(own, supplied)
         moved = [tool for tool in own if self._is_hideable(tool, mode)]
         stable = [tool for tool in own if not self._is_hideable(tool, mode)]
         visible = [tool for tool in (*supplied, *moved) if tool.name not in hidden]
         rest = [tool for tool in (*supplied, *moved) if tool.name in hidden]
         return ToolArrangement([*stable, self._search_tool(), *self._in_order(visible), *rest], hidden)
+
+    def _all(self, own: Sequence[Tool[Any]], supplied: Sequence[Tool[Any]]) -> ToolArrangement:
+        """Nothing is hidden but the search, which cells can call."""
+        tools = [*own, *self._in_order(supplied)]
+        if not supplied:
+            return ToolArrangement(tools)
+        search = self._search_tool()
+        return ToolArrangement([*tools, search], frozenset((search.name,)))
 
     def _in_order(self, tools: Sequence[Tool[Any]]) -> list[Tool[Any]]:
         """As first seen, so that the start of a request stays the same; activated ones in that order."""
@@ -106,12 +114,16 @@ class ToolSelection(Hooks):
         """The hidden tools and those that were hidden once."""
         return self._searchable
 
-    def index(self) -> "ToolIndex":
-        """Over the hidden tools; built again when they change."""
-        known = tuple(tool.name for tool in self._hidden)
+    def supplied(self) -> Sequence[Tool[Any]]:
+        return list(self._supply())
+
+    def index(self, *, hidden: bool = True) -> "ToolIndex":
+        """Over the hidden tools, or all that are supplied; built again when they change."""
+        tools = self._hidden if hidden else self.supplied()
+        known = tuple(tool.name for tool in tools)
         if self._index is None or known != self._known:
             self._known = known
-            self._index = index.ToolIndex(index.ToolDocument.of(tool) for tool in self._hidden)
+            self._index = index.ToolIndex(index.ToolDocument.of(tool) for tool in tools)
         return self._index
 
     def activate(self, names: Sequence[str]) -> None:

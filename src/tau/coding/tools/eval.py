@@ -35,6 +35,7 @@ from tau.config.settings import Settings
 if TYPE_CHECKING:
     from tau.backends.kernels.pool import Kernels
     from tau.coding.sandbox import LateSandbox
+    from tau.coding.task.late_team import LateTeam
     from tau.coding.tools.eval_output import CellDetails, EvalOutput
 
 unseen_characters = late("tau.coding.shell.unseen_characters")
@@ -73,7 +74,9 @@ class Eval(Tool[EvalParams]):
         settings: Settings | None = None,
         complete: Complete | None = None,
         sandbox: "LateSandbox | None" = None,
+        team: "LateTeam | None" = None,
     ) -> None:
+        self._team = team
         self._kernels = kernels
         self._settings = settings or Settings()
         self._complete = complete
@@ -143,7 +146,9 @@ class Eval(Tool[EvalParams]):
                 resize=self._settings.images.auto_resize,
                 block=self._settings.images.block_images,
             )
-            host = hosts.EvalHost(ctx, self._complete, self._settings.task.max_concurrency, output.note)
+            host = hosts.EvalHost(
+                ctx, self._complete, self._settings.task.max_concurrency, output.note, self._team
+            )
             async with self._pool(ctx) as kernels:
                 call = _Call(params.cells, kernels, host, output, ctx)
                 mark = 0 if self._sandbox is None else self._sandbox.commands.mark()

@@ -1,7 +1,7 @@
 """Serves running cells: other tools, model completions, the full text of earlier output."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET
@@ -15,6 +15,10 @@ from tau.base.errors import TauError, ToolError
 from tau.base.late import late
 from tau.coding.ports import CodingContext
 
+if TYPE_CHECKING:
+    from tau.coding.task.late_team import LateTeam
+
+task_ports = late("tau.coding.task.ports")
 fences = late("tau.coding.untrusted_text")
 
 TIERS = ("default", "smol", "slow")
@@ -29,7 +33,15 @@ Note = Callable[[dict[str, Any]], None]
 class EvalHost:
     """Implements `tau.backends.kernels.cells.CellHost` for one call; `note` receives status events."""
 
-    def __init__(self, ctx: CodingContext, complete: Complete | None, concurrency: int, note: Note) -> None:
+    def __init__(
+        self,
+        ctx: CodingContext,
+        complete: Complete | None,
+        concurrency: int,
+        note: Note,
+        team: "LateTeam | None" = None,
+    ) -> None:
+        self._team = team
         self._ctx = ctx
         self._complete = complete
         self._concurrency = concurrency
@@ -72,7 +84,25 @@ class EvalHost:
         return _text(message, chosen) if schema is None else _object(message, chosen)
 
     async def agent(self, prompt: str, options: dict[str, Any]) -> Any:
-        raise ToolError("Cells cannot start agents: there are no subagents in this version.")
+        """The text that an agent yields, or its data with a schema. Raises ToolError if it fails."""
+        if self._team is None:
+            raise ToolError("Cells cannot start agents here.")
+        schema = options.get("schema")
+        order = task_ports.TaskOrder(
+            agent=options.get("agentType") or "task",
+            text=prompt,
+            id=options.get("label"),
+            model=options.get("model"),
+            schema=schema,
+            tool_call=self._ctx.call_id,
+        )
+        if not prompt.strip():
+            raise ToolError("The prompt of agent() is empty.")
+        result = await self._team().run(order, self._team.agent)
+        self._note({"op": "agent", "id": result.id, "outcome": result.outcome, "chars": len(result.output)})
+        if result.outcome != "completed":
+            raise ToolError(f"The agent {result.id} {result.outcome}: {result.error or result.output}")
+        return result.data if schema is not None else result.output
 
     async def output(self, id: str) -> str:
         return str(self._ctx.artifacts.open(id))

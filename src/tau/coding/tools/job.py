@@ -160,7 +160,8 @@ def _cancelled(outcomes: Sequence[CancelOutcome]) -> str:
 
 def _sections(jobs: Sequence[Job], *, heads_only: bool = False) -> list[str]:
     ended = [job for job in jobs if not job.running]
-    running = [job for job in jobs if job.running]
+    running = [job for job in jobs if job.status == "running"]
+    queued = [job for job in jobs if job.status == "queued"]
     sections: list[str] = []
     if ended:
         parts = [
@@ -170,6 +171,8 @@ def _sections(jobs: Sequence[Job], *, heads_only: bool = False) -> list[str]:
     if running:
         parts = [_part(job, delivery.fenced(_progress(job, len(running)), job)) for job in running]
         sections.append("\n\n".join([f"## Still Running ({len(running)})", *parts]))
+    if queued:
+        sections.append("\n\n".join([f"## Queued ({len(queued)})", *(_part(job, "") for job in queued)]))
     return sections
 
 

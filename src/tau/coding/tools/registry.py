@@ -1,7 +1,7 @@
 """The coding agent's tools by name, each loaded on demand."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -16,6 +16,9 @@ from tau.coding.ports import UrlRouter
 from tau.coding.resources import SessionResources
 from tau.config.settings import Settings
 
+if TYPE_CHECKING:
+    from tau.coding.task.late_team import LateTeam
+
 _ask = late("tau.coding.tools.ask")
 _ast_edit = late("tau.coding.tools.ast_edit")
 _ast_grep = late("tau.coding.tools.ast_grep")
@@ -27,12 +30,14 @@ _edit_patch = late("tau.coding.tools.edit_patch")
 _eval = late("tau.coding.tools.eval")
 _find = late("tau.coding.tools.find")
 _inspect_image = late("tau.coding.tools.inspect_image")
+_irc = late("tau.coding.tools.irc")
 _job = late("tau.coding.tools.job")
 _read = late("tau.coding.tools.read")
 _resolve = late("tau.coding.tools.resolve")
 _rewind = late("tau.coding.tools.rewind")
 _search = late("tau.coding.tools.search")
 _ssh = late("tau.coding.tools.ssh")
+_task = late("tau.coding.tools.task")
 _todo = late("tau.coding.tools.todo")
 _write = late("tau.coding.tools.write")
 
@@ -42,6 +47,8 @@ class ToolParts(Struct):
 
     `complete` sends a side request and returns the whole answer; tools that need it are missing without it.
     `can_ask`: a user can answer questions. With `code`, structural tools are offered where it finds some.
+    `team` makes the session's agents when one is first needed; `agent` is the id of the agent that this
+    session is of, if it is one's.
     """
 
     settings: Settings
@@ -52,6 +59,8 @@ class ToolParts(Struct):
     code: CodeDetector | None = None
     urls: UrlRouter | None = None
     names: Sequence[str] = ()  # of the created tools
+    team: "LateTeam | None" = None
+    agent: str = ""
 
 
 class ToolEntry(Struct, frozen=True):
@@ -85,7 +94,7 @@ TOOLS: dict[str, ToolEntry] = {
     ),
     "eval": ToolEntry(
         lambda parts: _eval.Eval(
-            parts.resources.kernels, parts.settings, parts.complete, parts.resources.sandbox
+            parts.resources.kernels, parts.settings, parts.complete, parts.resources.sandbox, parts.team
         )
     ),
     "ssh": ToolEntry(
@@ -102,6 +111,14 @@ TOOLS: dict[str, ToolEntry] = {
     "inspect_image": ToolEntry(
         lambda parts: _inspect_image.InspectImage(parts.complete, parts.settings.images),
         lambda parts: parts.settings.inspect_image.enabled,
+    ),
+    "task": ToolEntry(
+        lambda parts: _task.Delegate(parts.settings, parts.team, parts.agent),
+        lambda parts: parts.team is not None and parts.settings.task.max_recursion_depth > 0,
+    ),
+    "irc": ToolEntry(
+        lambda parts: _irc.Irc(parts.team, parts.agent),
+        lambda parts: parts.team is not None and parts.settings.task.max_recursion_depth > 0,
     ),
     "ask": ToolEntry(
         lambda parts: _ask.Ask(parts.settings.interaction.ask_timeout_seconds), lambda parts: parts.can_ask

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
 from tau.agent.effects import Effects
 from tau.agent.tool import Tool
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 API_VERSION = "1.0"
 F = TypeVar("F", bound=Callable[..., Any])
+Completer: TypeAlias = Callable[[str], Sequence[Choice]]
 
 
 class ExtensionAPI(SessionActions):
@@ -87,6 +88,14 @@ class ExtensionAPI(SessionActions):
         if self._extension.tools.pop(name, None) is not None:
             self._host.changed(tools=True)
 
+    @overload
+    def command(
+        self, name: str, function: F, /, *, description: str = "", complete: Completer | None = None
+    ) -> F: ...
+    @overload
+    def command(
+        self, name: str, /, *, description: str = "", complete: Completer | None = None
+    ) -> Callable[[F], F]: ...
     def command(
         self,
         name: str,
@@ -94,7 +103,7 @@ class ExtensionAPI(SessionActions):
         /,
         *,
         description: str = "",
-        complete: Callable[[str], Sequence[Choice]] | None = None,
+        complete: Completer | None = None,
     ) -> Any:
         """Add `/name`; the function gets what is typed after it, and an ExtensionCommandContext.
 
@@ -112,6 +121,10 @@ class ExtensionAPI(SessionActions):
 
         return register if function is None else register(function)
 
+    @overload
+    def shortcut(self, key: str, function: F, /, *, description: str = "") -> F: ...
+    @overload
+    def shortcut(self, key: str, /, *, description: str = "") -> Callable[[F], F]: ...
     def shortcut(self, key: str, function: Any = None, /, *, description: str = "") -> Any:
         """Call the function with an ExtensionContext when the user presses the key, such as "ctrl+alt+t"."""
 

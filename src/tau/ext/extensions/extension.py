@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tau.base.run import Process
 
+MAX_FILES = 200
 SourceKind = Literal["extension", "tool", "hook"]
 Origin = Literal["user", "project", "settings", "flag", "package", "plugin", "program"]
 
@@ -96,6 +97,11 @@ class Extension:
     def owns(self, file: str) -> bool:
         """Whether this is a file of its code."""
         return any(file == root or file.startswith(root + os.sep) for root in self._roots)
+
+    def files(self) -> list[Path]:
+        """Its Python files."""
+        package = self.source.package
+        return [self.source.file] if package is None else sorted(package.rglob("*.py"))[:MAX_FILES]
 
     def add_handler(self, event: str, function: Callable[..., Any]) -> Callable[[], None]:
         functions = self.handlers.setdefault(event, [])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tau.agent.events import AgentEvent
 from tau.agent.loop_owner import Complete
 from tau.ai.model import Model
+from tau.base.files import modified_ns
 from tau.coding.context import CodingWorld
 from tau.coding.extensions import ExtensionCommand, ExtensionShortcut, Face
 from tau.ext.extensions import events as x
@@ -26,6 +27,7 @@ from tau.ext.extensions.ui import ExtensionUi
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
 
+WATCH_S = 0.5
 SETTLE_S = 10.0
 """For handlers of the last events, before a session closes."""
 
@@ -94,6 +96,20 @@ class ExtensionHost(SessionLink):
 
     def attach(self, face: Face) -> None:
         self.face = face
+        if self.options.watch:
+            self.spawn(self._watch())
+
+    async def _watch(self) -> None:
+        """Load again when a file that was given on the command line changes."""
+        stamps = _stamps(self.extensions)
+        while True:
+            await asyncio.sleep(WATCH_S)
+            if (
+                now := _stamps(self.extensions)
+            ) != stamps and self.require_session().activities.running is False:
+                stamps = now
+                for line in await self.reload():
+                    self.notify(line, "info")
 
     async def reload(self) -> list[str]:
         """Load all again. Returns what to say."""
@@ -157,6 +173,12 @@ class ExtensionHost(SessionLink):
             self.run_on_loop(self._apply_schemes)
 
 
+def _stamps(extensions: Sequence[Extension]) -> dict[Path, int]:
+    """When the files that were given on the command line were changed."""
+    files = [path for one in extensions if one.source.origin == "flag" for path in one.files()]
+    return {path: modified_ns(path) for path in files}
+
+
 class ExtensionRenderers:
     """Implements `tau.coding.extensions.Renderers`: the first extension that draws it."""
 
@@ -169,6 +191,11 @@ class ExtensionRenderers:
             if function is not None and not extension.disabled:
                 return self._host.guarded(extension, f"{kind}_renderer:{name}", function, None)
         return None
+
+    def fail(self, kind: str, name: str, problem: str) -> None:
+        for extension in self._host.extensions:
+            if extension.renderers.pop((kind, name), None) is not None:
+                self._host.calls.fail(extension, f"{kind}_renderer:{name}", problem)
 
     def tool_call(self, name: str) -> Callable[..., Any] | None:
         return self._find("tool_call", name)

@@ -119,6 +119,10 @@ class ExtensionSet:
         api = ExtensionAPI(self._host, extension)
         quiet, self._host.is_loading = self._host.is_loading, True
         try:
+            if source.isolation:
+                raise ExtensionError(
+                    "this tau cannot run it in its own process; remove isolation.", source=source.name
+                )
             factory = source.function
             if factory is None:
                 module = await calls.call(extension, "load", import_module, extension)

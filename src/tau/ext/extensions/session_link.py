@@ -36,6 +36,7 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     flags: Mapping[str, str] = {}
     reason: x.StartReason = "startup"
     ui: Ui | None = None
+    watch: bool = False
 
 
 class SessionLink(ExtensionRuntime):

@@ -39,6 +39,8 @@ class ExtensionChoice(Protocol):
     @property
     def no_extensions(self) -> bool: ...
     @property
+    def watch_extensions(self) -> bool: ...
+    @property
     def flags(self) -> Mapping[str, str]: ...
     @property
     def start_reason(self) -> x.StartReason: ...
@@ -58,7 +60,12 @@ async def load_extensions(
         return find_sources(options, settings, paths, supplies)
 
     made = HostOptions(
-        paths=paths, cwd=options.cwd, flags=options.flags, reason=options.start_reason, ui=options.ui
+        paths=paths,
+        cwd=options.cwd,
+        flags=options.flags,
+        reason=options.start_reason,
+        ui=options.ui,
+        watch=options.watch_extensions,
     )
     host = ExtensionHost(made, find, emit)
     services.push_async_callback(host.close)

@@ -138,18 +138,21 @@ class ExtensionUi(ExtensionDialogs):
     def working_message(self, text: str | None) -> None:
         """What the line of the running agent says; None restores it."""
         if (screen := self._screen) is not None:
+            self._extension.shown["working_message", ""] = lambda: screen.working_message(None)
             screen.working_message(text)
 
     @on_loop
     def header(self, lines: Sequence[str] | None) -> None:
         """Lines above the conversation's end, up to 12; None removes them."""
         if (screen := self._screen) is not None:
+            self._extension.shown["header", ""] = lambda: screen.header(None)
             screen.header(lines)
 
     @on_loop
     def footer(self, lines: Sequence[str] | None) -> None:
         """Lines below the editor, up to 12; None removes them."""
         if (screen := self._screen) is not None:
+            self._extension.shown["footer", ""] = lambda: screen.footer(None)
             screen.footer(lines)
 
     @on_loop

@@ -58,6 +58,11 @@ class McpTransport(Protocol):
 
     @property
     def lost(self) -> asyncio.Future[str]: ...
+    @property
+    def expired(self) -> bool:
+        """Whether the server ended the session itself, so that a new one works at once."""
+        ...
+
     async def exchange(self, call: RpcCall, headers: Mapping[str, str]) -> None: ...
     async def notify(self, data: bytes) -> None: ...
     def settle(self, info: ServerInfo) -> None:
@@ -101,6 +106,11 @@ class McpClient:
         self._serving: dict[RpcId, asyncio.Task[None]] = {}
         self._garbage = 0
         self.param_headers: Callable[[str, Mapping[str, Any]], dict[str, str]] = lambda name, arguments: {}
+
+    @property
+    def serving(self) -> list[asyncio.Task[None]]:
+        """What the server asks, as long as it is being answered."""
+        return list(self._serving.values())
 
     async def connect(self, transport: McpTransport, *, modern: str) -> ServerInfo:
         """`modern`: "try" the newest revision first, "only" that one, or "no"."""
@@ -285,9 +295,8 @@ class McpClient:
         return found
 
     def _on_request(self, id: RpcId, method: str, params: Raw) -> None:
-        if len(self._serving) >= MAX_SERVED:
-            refusal = encode_answer(id, error=RpcFault(INTERNAL_ERROR, "Too many requests at a time."))
-            spawn(self._group, self._reply(refusal))
+        if len(self._serving) >= MAX_SERVED or id in self._serving:
+            self._on_garbage(f"more than {MAX_SERVED} requests at a time")
             return
         self._serving[id] = spawn(self._group, self._serve(id, method, read_object(params)))
 

@@ -34,9 +34,6 @@ class OAuthOptions(Struct, frozen=True, rename="camel", kw_only=True):
     client_metadata_url: Annotated[str, Meta(description="URL of a client ID metadata document")] = ""
     prompt: Annotated[str, Meta(description="Passed to the login page, such as consent")] = ""
     grant: Literal["authorization_code", "client_credentials"] = "authorization_code"
-    private_key: Annotated[
-        str, Meta(description="PEM key that signs for the client, instead of a secret")
-    ] = ""
 
 
 class McpServer(Struct, frozen=True, rename="camel", kw_only=True):
@@ -210,8 +207,6 @@ async def resolve(entry: ServerEntry, environ: Mapping[str, str], cwd: Path, run
     oauth = server.oauth
     if oauth.client_secret:
         oauth = replace(oauth, client_secret=await value(oauth.client_secret, secret=True))
-    if oauth.private_key:
-        oauth = replace(oauth, private_key=await value(oauth.private_key, secret=True))
     return replace(
         server,
         command=expand(server.command),

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -32,7 +32,8 @@ BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
 MAX_BACKOFF_S = 300.0
 STORM, STORM_S = 5, 30.0
 MAX_PROMPTS = 500
-QUIET_S = 0.2  # a burst of change notifications is one refresh
+LISTEN_S = 86_400.0
+QUIET_S = 0.5  # a burst of change notifications is one refresh
 
 
 class ConnectionHost(Protocol):
@@ -75,21 +76,26 @@ class ServerConnection:
         self.info: ServerInfo | None = None
         self.tools: list[ToolDefinition] = []
         self.prompts: list[dict[str, Any]] = []
+        self._lists_prompts = False
         self.from_cache = False
         self.restarts = 0
         self.modern = "try"
         self._is_old = False  # it speaks the older HTTP transport
-        self._client: McpClient | None = None
+        self.client: McpClient | None = None
         self._settled = asyncio.Event()  # the first attempt has ended
         self._change = asyncio.Event()  # of the state
         self._wake = asyncio.Event()  # connect now
         self._starts: deque[float] = deque(maxlen=STORM + 1)
         self._refreshing: asyncio.Task[None] | None = None
         self._task: asyncio.Task[None] | None = None
+        self._own: set[asyncio.Task[None]] = set()
 
-    @property
-    def client(self) -> McpClient | None:
-        return self._client
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """A task that ends with the connection."""
+        task = spawn(self._group, work)
+        self._own.add(task)
+        task.add_done_callback(self._own.discard)
+        return task
 
     def start(self) -> None:
         self._task = spawn(self._group, self._run_guarded())
@@ -107,20 +113,20 @@ class ServerConnection:
         """Connect now, whatever happened before."""
         self._starts.clear()
         self._wake.set()
-        if self._client is not None and self._client.transport is not None:
-            lost = self._client.transport.lost
+        if self.client is not None and self.client.transport is not None:
+            lost = self.client.transport.lost
             if not lost.done():
                 lost.set_result("You asked for a new connection.")
 
     async def connected(self) -> McpClient:
         """The live client, after a connection if necessary. Raises McpError."""
         limit_s = self.entry.server.startup_timeout / 1000
-        if self._client is None and self.state == "failed":
+        if self.client is None and self.state == "failed":
             self._wake.set()
             await asyncio.sleep(0)
         try:
             async with asyncio.timeout(limit_s):
-                while self._client is None:
+                while self.client is None:
                     if self.state in ("needs login", "off", "waiting"):
                         raise McpError(self._explain(), needs_login=self.state == "needs login")
                     if self.state == "failed" and not self._wake.is_set():
@@ -129,7 +135,7 @@ class ServerConnection:
                     await self._change.wait()
         except TimeoutError:
             raise McpError(f"{self._explain()} It did not connect within {limit_s:g} s.") from None
-        return self._client
+        return self.client
 
     def _explain(self) -> str:
         if self.state == "needs login":
@@ -212,16 +218,21 @@ class ServerConnection:
                     self.modern = "try" if info.is_modern else "no"
                     self.info = info
                     await self._list(client)
-                self._client = client
+                self.client = client
                 self._settled.set()
                 self._set("connected")
+                if info.is_modern and info.offers("tools", "listChanged"):
+                    self._spawn(self._listen(client))
                 if info.offers("prompts"):
-                    spawn(self._group, self._list_prompts(client))
+                    self._spawn(self._list_prompts(client))
                 try:
                     reason = await asyncio.shield(transport.lost)
                 finally:
-                    self._client = None
-                return True, ConnectionLost(reason, sent=not transport_expired(transport))
+                    self.client = self._refreshing = None
+                    self._lists_prompts = False
+                    for task in (*self._own, *client.serving):
+                        task.cancel()
+                return True, ConnectionLost(reason, sent=not transport.expired)
         except TimeoutError:
             return False, McpError(f"It did not connect within {server.startup_timeout / 1000:g} s.")
         except McpError as error:
@@ -240,19 +251,31 @@ class ServerConnection:
         self.from_cache = False
         self.host.listed(self)
 
+    async def _listen(self, client: McpClient) -> None:
+        """The newest revision tells changes only to those who ask; the request lasts."""
+        wanted = {"notifications": {"toolsListChanged": True, "promptsListChanged": True}}
+        try:
+            await client.request("subscriptions/listen", wanted, timeout_s=LISTEN_S)
+        except TauError as error:
+            log.debug(f"The MCP server {self.name} does not tell its changes.", error)
+
     async def _list_prompts(self, client: McpClient) -> None:
         """Nobody waits for these."""
+        self._lists_prompts = True
+        await asyncio.sleep(QUIET_S if self.prompts else 0)
+        self._lists_prompts = False  # a change from now on is another one
         try:
             self.prompts = await client.list_all("prompts", limit=MAX_PROMPTS)
         except TauError as error:
             log.debug(f"The prompts of the MCP server {self.name} could not be listed.", error)
 
     def on_notice(self, method: str, params: dict[str, Any]) -> None:
-        if method == "notifications/prompts/list_changed" and self._client is not None:
-            spawn(self._group, self._list_prompts(self._client))
+        if method == "notifications/prompts/list_changed":
+            if not self._lists_prompts and self.client is not None:
+                self._spawn(self._list_prompts(self.client))
         elif method == "notifications/tools/list_changed":
-            if self._refreshing is None and self._client is not None:
-                self._refreshing = spawn(self._group, self._refresh(self._client))
+            if self._refreshing is None and self.client is not None:
+                self._refreshing = self._spawn(self._refresh(self.client))
         else:
             self.host.told(self, method, params)
 
@@ -270,23 +293,3 @@ class ServerConnection:
             self.state, self.reason = state, sentence(reason) if reason else ""
             self.host.changed(self)
         self._change.set()
-
-
-def transport_expired(transport: McpTransport) -> bool:
-    """Whether the server ended the session itself, so that a new one works at once."""
-    return bool(getattr(transport, "expired", False))
-
-
-def status_row(connection: ServerConnection) -> Mapping[str, Any]:
-    """What every face shows of a server."""
-    info = connection.info
-    return {
-        "name": connection.name,
-        "state": connection.state,
-        "reason": connection.reason,
-        "tools": len(connection.tools),
-        "provider": connection.entry.provider,
-        "version": "" if info is None else f"{info.name} {info.server_version}".strip(),
-        "protocol": "" if info is None else info.version,
-        "path": str(connection.entry.path),
-    }

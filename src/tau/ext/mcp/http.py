@@ -313,6 +313,7 @@ class SseTransport:
 
     def __init__(self, link: _Link, client: McpClient) -> None:
         self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.expired = False
         self.endpoint: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._link, self._peer = link, client.peer
 

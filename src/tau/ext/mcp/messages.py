@@ -69,7 +69,6 @@ class ServerInfo(Struct, frozen=True):
     server_version: str = ""
     instructions: str = ""
     capabilities: dict[str, Any] = {}
-    session: bool = True
 
     @property
     def is_modern(self) -> bool:

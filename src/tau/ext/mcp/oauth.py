@@ -82,7 +82,8 @@ class LoginStore(Struct, frozen=True):
         except (ValidationError, DecodeError):
             return None
         if found is not None:
-            secrets.learn(*filter(None, (found.access, found.refresh, found.client and found.client.secret)))
+            client = "" if found.client is None else found.client.secret
+            secrets.learn(*(text for text in (found.access, found.refresh, client) if text))
         return found
 
     def write(self, login: StoredLogin | None) -> None:

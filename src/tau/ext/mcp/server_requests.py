@@ -12,7 +12,7 @@ from tau.agent.loop_owner import Complete
 from tau.agent.ui import Ui
 from tau.ai.dialect import Request
 from tau.ai.model import Model
-from tau.ai.wire import AssistantMessage, ImageContent, TextContent, Usage, UserMessage, text_of
+from tau.ai.wire import AssistantMessage, ImageContent, Message, TextContent, Usage, UserMessage, text_of
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.base.json_rpc import INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcError
@@ -138,7 +138,9 @@ class UserAnswers:
             raise JsonRpcError(REJECTED, "Nobody can allow this.")
         if tokens > self._left:
             raise JsonRpcError(REJECTED, "The tokens that servers may use in this session are used up.")
-        messages = [_sampled(one) for one in list_at(params, "messages")[:MAX_SAMPLED_MESSAGES]]
+        messages: list[Message] = [
+            _sampled(one) for one in list_at(params, "messages")[:MAX_SAMPLED_MESSAGES]
+        ]
         if not messages or not isinstance(messages[-1], UserMessage):
             raise JsonRpcError(INVALID_PARAMS, "The last message is not one of the user.")
         model = self._model()

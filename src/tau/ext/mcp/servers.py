@@ -119,12 +119,16 @@ class McpServers:
         if connection is not None:
             await connection.stop()
 
-    async def wait_first(self) -> None:
-        """Before the first request: wait a moment, then use cached definitions. Raises McpError."""
+    async def wait_first(self, began: float) -> None:
+        """Before the first request: wait a moment since it `began`, then use cached definitions.
+
+        Raises McpError.
+        """
         if self._waited:
             return
         self._waited = True
-        await self._wait([each for each in self.connections.values() if not each.info], FIRST_WAIT_S)
+        left_s = max(0.0, began + FIRST_WAIT_S - asyncio.get_running_loop().time())
+        await self._wait([each for each in self.connections.values() if not each.info], left_s)
         for connection in self.connections.values():
             if connection.client is None and connection.state != "failed":
                 await self._use_cache(connection)

@@ -26,8 +26,10 @@ PASSED = frozenset(("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", 
 class StdioTransport:
     """Implements `McpTransport`."""
 
-    def __init__(self, process: Process, peer: RpcPeer) -> None:
-        self._process = process
+    expired = False
+
+    def __init__(self, process: Process, peer: RpcPeer, errors: "StderrLog") -> None:
+        self._process, self._errors = process, errors
         self._peer = peer
         self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._writing = asyncio.Lock()
@@ -65,7 +67,7 @@ class StdioTransport:
             if len(buffer) > (2 * ENDS_BYTES if skipped else MAX_MESSAGE_BYTES):
                 skipped += len(buffer) - 2 * ENDS_BYTES
                 del buffer[ENDS_BYTES:-ENDS_BYTES]
-        self.end(_describe(await self._process.wait()))
+        self.end(_describe(await self._process.wait(), self._errors.read_last()))
 
     def _refuse(self, ends: bytearray, skipped: int) -> None:
         size, most = format_bytes(len(ends) + skipped), format_bytes(MAX_MESSAGE_BYTES)
@@ -93,6 +95,12 @@ class StderrLog:
         os.set_blocking(self._reading, False)
         self._watch()
         return writing
+
+    def read_last(self) -> str:
+        """The last line, also if it is still in the pipe."""
+        if self._reading >= 0:
+            self._drain()
+        return self.last
 
     def close(self) -> None:
         if self._reading < 0:
@@ -178,7 +186,7 @@ async def open_stdio(
         finally:
             os.close(stderr)
         async with process:
-            transport = StdioTransport(process, peer)
+            transport = StdioTransport(process, peer, errors)
             reading = spawn(group, transport.read())
             try:
                 yield transport
@@ -199,9 +207,6 @@ async def _end(process: Process) -> None:
     await process.kill()
 
 
-def _describe(ended: Exit) -> str:
-    return (
-        f"It ended with signal {ended.signal}."
-        if ended.code is None
-        else f"It exited with code {ended.code}."
-    )
+def _describe(ended: Exit, last: str) -> str:
+    how = f"ended with signal {ended.signal}" if ended.code is None else f"exited with code {ended.code}"
+    return f"It {how}{f': {last}' if last else ''}."

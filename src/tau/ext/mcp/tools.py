@@ -1,5 +1,6 @@
 """The tools of servers, as tools of the session."""
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Sequence
@@ -17,17 +18,21 @@ from tau.ai.dialect import ToolSpec
 from tau.ai.proxy import parse_url
 from tau.base.errors import TauError, ToolError
 from tau.base.json_rpc import JsonRpcError
+from tau.base.late import late
 from tau.base.text import clean_line, sentence, shortened, strip_controls
 from tau.coding.ports import CodingContext
 from tau.ext.mcp.client import Progress
 from tau.ext.mcp.messages import ConnectionLost, McpError, ToolDefinition
 from tau.ext.mcp.results import McpDetails, to_output
 
+tasks = late("tau.ext.mcp.tasks")
+
 if TYPE_CHECKING:
     from tau.ext.mcp.connection import ServerConnection
     from tau.ext.mcp.tool_catalog import ToolCatalog
 
 MAX_NAME_CHARS = 64
+PROGRESS_S = 0.1  # between two updates of the screen
 
 
 class CallTool(Protocol):
@@ -131,9 +136,18 @@ class McpTool(Tool[McpArguments]):
     async def run(self, params: McpArguments, ctx: CodingContext) -> ToolOutput:
         connection = self._connection
         self._catalog.accept_definition(connection.name, self.definition)
+        if tasks.needs_task(connection, self.definition):
+            return tasks.start_job(connection, self.definition, params.values, ctx)
         details = McpDetails(server=connection.name, tool=self.definition.name)
 
+        loop = asyncio.get_running_loop()
+        shown_at = 0.0
+
         def progress(done: float, total: float | None, message: str) -> None:
+            nonlocal shown_at
+            if loop.time() - shown_at < PROGRESS_S:
+                return
+            shown_at = loop.time()
             shown = McpDetails(
                 server=details.server,
                 tool=details.tool,

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import DecodeError, Struct, json
 
 from tau.base.errors import TauError
-from tau.base.files import write_atomic
+from tau.base.files import make_private, write_atomic
 from tau.ext.plugins.fetch import PluginSource
 
 MANIFEST = ".claude-plugin/marketplace.json"
@@ -45,6 +45,7 @@ class Marketplaces:
 
     def save(self, market: Marketplace) -> None:
         rows = [*(one for one in self.all() if one.name != market.name), market]
+        make_private(self._path.parent)
         write_atomic(self._path, json.format(json.encode(rows), indent=2))
 
     def remove(self, name: str) -> None:

@@ -135,7 +135,7 @@ class App:
             or (change.kind == "resume" and change.session == str(path))
         ):
             return True
-        return await session.may_leave(change.kind, change.session)
+        return await session.hooks.before_leave(change.kind, change.session)
 
     async def _recover(self, error: TauError, change: SessionSwitch, last: str) -> SessionSwitch | None:
         """Report a session that could not be opened, and return to the previous one or ask what to do."""

@@ -191,6 +191,7 @@ class EventController:
         self._context.hyperlinks = display.hyperlinks == "always" or (
             display.hyperlinks == "auto" and capable
         )
+        self._context.renderers = None if session.extensions is None else session.extensions.renderers
         self._printed_block = None
         self._updater.reset()
         self._builder = TranscriptBuilder(self._context, self._display.layout.transcript)
@@ -229,5 +230,6 @@ class EventController:
             now=display.timer.time,
             capabilities=lambda: display.terminal.capabilities._replace(images="none"),
         )
+        context.renderers = self._context.renderers
         context.hyperlinks, context.expanded = self._context.hyperlinks, expanded
         return context

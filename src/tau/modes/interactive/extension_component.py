@@ -57,7 +57,7 @@ class ExtensionComponent(LiveComponent):
         began = time.perf_counter()
         try:
             rows = self._guard(self.part.render)(width)
-        except Exception as error:
+        except BaseException as error:
             self._break("render failed", error)
             return ()
         self._slow = self._slow + 1 if time.perf_counter() - began >= SLOW_S else 0
@@ -78,7 +78,7 @@ class ExtensionComponent(LiveComponent):
             return False
         try:
             return self._guard(handle)(event) is not False
-        except Exception as error:
+        except BaseException as error:
             self._break("handle_input failed", error)
             return False
 
@@ -87,7 +87,7 @@ class ExtensionComponent(LiveComponent):
         if not self.is_broken and (invalidate := _method(self.part, "invalidate")) is not None:
             try:
                 self._guard(invalidate)()
-            except Exception as error:
+            except BaseException as error:
                 self._break("invalidate failed", error)
 
     def dispose(self) -> None:
@@ -98,7 +98,7 @@ class ExtensionComponent(LiveComponent):
         if (dispose := _method(self.part, "dispose")) is not None:
             try:
                 self._guard(dispose)()
-            except Exception as error:
+            except BaseException as error:
                 self._fault("dispose failed", error)
 
     def _break(self, problem: str, error: BaseException | None = None) -> None:

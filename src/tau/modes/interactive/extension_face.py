@@ -54,7 +54,7 @@ class ScreenFace:
         target = change.target if change.kind == "resume" else str(path or "")
         if change.kind == "fork" and (path is None or not path.exists()):
             raise TauError("This session is not saved, so it cannot be copied.")
-        if not await self._session.may_leave(change.kind, change.target):
+        if not await self._session.hooks.before_leave(change.kind, change.target):
             return False
         self._actions.leave(
             SessionSwitch(

@@ -137,7 +137,7 @@ class ScreenUi:
 
         answer = await self.show(make, request_text.heading(request))
         self._answered_at = self._display.timer.time()
-        if answer is None:
+        if answer is None and not request.agent:
             await self.stop_run()
         return answer
 

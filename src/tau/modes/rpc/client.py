@@ -19,8 +19,10 @@ from tau.modes.rpc.client_methods import (
     HostMethods,
     LoginMethods,
     ModelMethods,
+    ServerMethods,
     SessionMethods,
     StateMethods,
+    SubagentsMethods,
 )
 from tau.modes.rpc.connection import RpcConnection, RpcError
 from tau.modes.rpc.message_builder import MessageBuilder
@@ -28,7 +30,7 @@ from tau.modes.session_commands.host_tools import HostTool
 
 READY_TIMEOUT_S = 30.0
 REQUEST_TIMEOUT_S = 30.0
-UNLIMITED = frozenset({"bash", "compact", "handoff", "login", "abort", "export_html"})
+UNLIMITED = frozenset({"bash", "compact", "handoff", "login", "abort", "export_html", "mcp"})
 """Commands that take as long as they take."""
 PROMPTS = frozenset({"prompt", "steer", "follow_up", "abort_and_prompt"})
 DIALOGS = ("select", "confirm", "input", "editor")
@@ -38,7 +40,16 @@ Listener = Callable[[Event], None]
 UiAnswer = Callable[[Event], "Awaitable[Event | None] | Event | None"]
 
 
-class RpcClient(ConversationMethods, SessionMethods, ModelMethods, StateMethods, LoginMethods, HostMethods):
+class RpcClient(
+    ConversationMethods,
+    SessionMethods,
+    ModelMethods,
+    StateMethods,
+    SubagentsMethods,
+    LoginMethods,
+    ServerMethods,
+    HostMethods,
+):
     """Use it as a context: `async with RpcClient() as agent: await agent.prompt_and_wait("hi")`.
 
     `command` starts any agent that speaks the protocol; the default is this tau. Events are plain

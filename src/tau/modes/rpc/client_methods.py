@@ -40,6 +40,7 @@ from tau.modes.session_commands.models import (
     SetModelRequest,
     ThinkingRequest,
 )
+from tau.modes.session_commands.servers import McpAnswer, McpRequest
 from tau.modes.session_commands.sessions import (
     Branched,
     EntriesRequest,
@@ -65,6 +66,16 @@ from tau.modes.session_commands.state import (
     StatsWithContext,
     TodosRequest,
     TodoState,
+)
+from tau.modes.session_commands.subagents import (
+    StoppedSubagents,
+    SubagentLevel,
+    SubagentMessage,
+    SubagentMessages,
+    SubagentMessagesRequest,
+    SubagentReceipt,
+    SubagentRequest,
+    Subagents,
 )
 
 
@@ -291,17 +302,37 @@ class StateMethods(RpcRequests):
         """List the commands that files define."""
         return await self.ask("get_available_commands", NoFields(), AvailableCommands)
 
-    async def set_subagent_subscription(self) -> None:
+
+class SubagentsMethods(RpcRequests):
+    """Commands about subagents."""
+
+    async def set_subagent_subscription(self, level: Literal["off", "progress", "events"]) -> SubagentLevel:
         """Choose which events of subagents to receive."""
-        await self.ask("set_subagent_subscription", NoFields(), None)
+        return await self.ask("set_subagent_subscription", SubagentLevel(level=level), SubagentLevel)
 
-    async def get_subagents(self) -> None:
+    async def get_subagents(self) -> Subagents:
         """List the subagents."""
-        await self.ask("get_subagents", NoFields(), None)
+        return await self.ask("get_subagents", NoFields(), Subagents)
 
-    async def get_subagent_messages(self) -> None:
+    async def get_subagent_messages(
+        self, subagent_id: str = "", session_file: str = "", from_byte: int = 0
+    ) -> SubagentMessages:
         """Return messages of a subagent."""
-        await self.ask("get_subagent_messages", NoFields(), None)
+        return await self.ask(
+            "get_subagent_messages",
+            SubagentMessagesRequest(subagent_id=subagent_id, session_file=session_file, from_byte=from_byte),
+            SubagentMessages,
+        )
+
+    async def stop_subagent(self, subagent_id: str) -> StoppedSubagents:
+        """Stop a subagent."""
+        return await self.ask("stop_subagent", SubagentRequest(subagent_id=subagent_id), StoppedSubagents)
+
+    async def message_subagent(self, subagent_id: str, message: str) -> SubagentReceipt:
+        """Send a message to a subagent."""
+        return await self.ask(
+            "message_subagent", SubagentMessage(subagent_id=subagent_id, message=message), SubagentReceipt
+        )
 
 
 class LoginMethods(RpcRequests):
@@ -324,6 +355,14 @@ class LoginMethods(RpcRequests):
             LoginRequest(provider_id=provider_id, method=method, key=key, client_id=client_id),
             LoggedIn,
         )
+
+
+class ServerMethods(RpcRequests):
+    """Commands about MCP servers."""
+
+    async def mcp(self, words: list[str] | None = None) -> McpAnswer:
+        """List, add, test and call MCP servers, with the words of tau mcp."""
+        return await self.ask("mcp", McpRequest(words=words or []), McpAnswer)
 
 
 class HostMethods(RpcRequests):

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tau.base import log
 from tau.base.tasks import spawn
@@ -57,7 +57,7 @@ class HttpServer(uvicorn.Server):
 
     def __init__(
         self,
-        app: AccessGate,
+        app: ASGIApp,
         on_start: Callable[["HttpServer"], None],
         on_stop: Callable[[], Awaitable[None]],
     ) -> None:

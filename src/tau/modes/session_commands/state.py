@@ -10,7 +10,7 @@ from tau.ai.model import ThinkingLevel
 from tau.coding.session.stats import SessionStats
 from tau.coding.todo.list import Phases
 from tau.config.settings import ApprovalMode
-from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, command
+from tau.modes.session_commands.command import CommandCall, NoFields, command
 from tau.modes.session_commands.models import ModelInfo, model_info
 
 
@@ -153,16 +153,6 @@ async def get_commands(call: CommandCall, request: NoFields) -> AvailableCommand
     )
 
 
-async def refuse(call: CommandCall, request: NoFields) -> None:
-    raise CommandError("This version of tau does not support this command yet.", "unsupported")
-
-
-UNSUPPORTED = {
-    "set_subagent_subscription": "Choose which events of subagents to receive",
-    "get_subagents": "List the subagents",
-    "get_subagent_messages": "Return messages of a subagent",
-}
-
 COMMANDS = (
     command(get_state, "Return the state of the session"),
     command(get_session_stats, "Return message counts, tokens and cost"),
@@ -172,5 +162,4 @@ COMMANDS = (
         command(get_commands, "List the commands that files define", name=name)
         for name in ("get_commands", "get_available_commands")
     ),
-    *(command(refuse, summary, name=name) for name, summary in UNSUPPORTED.items()),
 )

@@ -242,6 +242,7 @@ class GuestKernel:
             for helper in helpers:
                 self.names[helper] = self._helper(part, helper)
         self.names["tool"] = GuestTools(self)
+        self.names["tools"] = GuestToolSearch(self)
 
     def _helper(self, part: str, name: str) -> "Callable[..., Any]":
         """Return a prelude helper whose file is loaded on first call."""
@@ -323,6 +324,24 @@ class GuestTools:
 
     def __repr__(self) -> str:
         return "<session tools: tool.NAME(argument=value)>"
+
+
+class GuestToolSearch:
+    """`tools.search("weather")` and `tools.schema("mcp__x")`: the tools of servers, hidden ones too."""
+
+    def __init__(self, kernel: GuestKernel) -> None:
+        self._kernel = kernel
+
+    def search(self, query: str, limit: int = 8) -> "Any":
+        """The best matches, as dictionaries."""
+        return self._ask({"query": query, "limit": limit, "activate": False})["tools"]
+
+    def schema(self, name: str) -> "Any":
+        """The JSON schema of a tool's arguments."""
+        return self._ask({"query": name, "schema_of": name})["schema"]
+
+    def _ask(self, arguments: "dict[str, Any]") -> "Any":
+        return self._kernel.call("tool", {"name": "search_tool_bm25", "arguments": arguments})["details"]
 
 
 def compile_cell(code: str, name: str) -> "list[CodeType]":

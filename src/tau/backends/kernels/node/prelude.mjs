@@ -219,7 +219,16 @@ function hostHelpers(kernel) {
             : async (args = {}) => new ToolText(await kernel.call("tool", { name, arguments: args })),
       },
     ),
+    tools: {
+      search: async (query, limit = 8) => (await searchTools(kernel, { query, limit, activate: false })).tools,
+      schema: async (name) => (await searchTools(kernel, { query: name, schema_of: name })).schema,
+    },
   };
+}
+
+// The tools of servers, hidden ones too.
+async function searchTools(kernel, args) {
+  return (await kernel.call("tool", { name: "search_tool_bm25", arguments: args })).details;
 }
 
 export function installHelpers(kernel) {

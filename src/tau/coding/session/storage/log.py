@@ -66,8 +66,12 @@ class SessionLog:
         blobs: Path | None = None,
         parent: Path | None = None,
         title: str | None = None,
+        name: str | None = None,
     ) -> "SessionLog":
-        """Create a session in `folder`, or in memory only. `parent` is the session it was forked from."""
+        """Create a session in `folder`, or in memory only. `parent` is the session it was forked from.
+
+        The file has a unique name, unless `name` gives one.
+        """
         timestamp = iso(now_ms())
         header = s.SessionHeader(
             id=new_session_id(),
@@ -76,7 +80,7 @@ class SessionLog:
             parent_session=UNSET if parent is None else str(parent),
             title=(title if folder is None else secrets.mask(title)) if title else UNSET,
         )
-        path = None if folder is None else folder / file_name(timestamp, header.id)
+        path = None if folder is None else folder / (name or file_name(timestamp, header.id))
         storage: Storage = MemoryStorage() if path is None else FileStorage(path, new=True)
         storage.append([s.encode(header)], durable=False)
         return cls(header, path, storage, None if path is None else blobs)

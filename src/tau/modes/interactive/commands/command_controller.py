@@ -31,6 +31,7 @@ MODULES = {
     "todo": late("tau.modes.interactive.commands.todo"),
     "omfg": late("tau.modes.interactive.commands.omfg"),
     "hooks": late("tau.modes.interactive.commands.hooks"),
+    "agents": late("tau.modes.interactive.commands.agents"),
     "extensions": late("tau.modes.interactive.commands.extensions"),
     "trust": late("tau.modes.interactive.commands.trust"),
     "undo_and_jobs": late("tau.modes.interactive.commands.undo_and_jobs"),

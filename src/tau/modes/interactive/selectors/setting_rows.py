@@ -25,10 +25,25 @@ TABS: Mapping[str, tuple[str, ...]] = {
         *("thinkingBudgets", "cacheRetention", "serviceTier", "retry", "stream", "local", "keys", "secrets"),
     ),
     "Context": (
-        *("compaction", "branchSummary", "contextFiles", "skills", "disabledProviders", "disabledExtensions"),
-        *("checkpoint", "images", "inspectImage", "ttsr", "hooks"),
+        *("compaction", "branchSummary", "contextFiles", "skills", "extensions", "disabledProviders"),
+        *("disabledExtensions", "checkpoint", "images", "inspectImage", "ttsr", "hooks"),
     ),
-    "Tools": ("tools", "sandbox", "bash", "shellPath", "async", "eval", "python", "rpc", "task", "ssh"),
+    "Tools": (
+        *(
+            "tools",
+            "sandbox",
+            "bash",
+            "shellPath",
+            "async",
+            "eval",
+            "python",
+            "rpc",
+            "task",
+            "irc",
+            "mcp",
+            "ssh",
+        ),
+    ),
     "Files": ("read", "edit", "search"),
 }
 OTHER = "More"

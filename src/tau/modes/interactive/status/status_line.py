@@ -13,6 +13,7 @@ from tau.agent.events import (
     MessageEnd,
     PermissionsChanged,
     QueueChanged,
+    ServersChanged,
     ThinkingLevelChanged,
     TurnEnd,
 )
@@ -37,13 +38,13 @@ PLAN_PERCENT = 75
 Preset = tuple[tuple[Segment, ...], tuple[Segment, ...]]
 PRESETS: dict[str, Preset] = {
     "default": (
-        ("model", "thinking", "mode", "session"),
+        ("model", "thinking", "mode", "session", "mcp"),
         ("planLimit", "contextPercent", "cost", "jobs", "git", "path"),
     ),
     "minimal": (("model", "mode"), ("planLimit", "contextPercent")),
     "compact": (("model", "mode"), ("planLimit", "contextPercent", "cost", "git")),
     "full": (
-        ("model", "thinking", "mode", "session", "queue", "jobs"),
+        ("model", "thinking", "mode", "session", "queue", "jobs", "mcp"),
         (
             *("tokensIn", "tokensOut", "cacheRead", "cacheHit", "contextPercent", "cost"),
             *("planLimit", "elapsed", "host", "git", "path"),
@@ -52,13 +53,13 @@ PRESETS: dict[str, Preset] = {
 }
 DROP_ORDER: tuple[Segment, ...] = (
     *("host", "elapsed", "time", "cacheWrite", "cacheRead", "cacheHit", "tokensIn", "tokensOut", "session"),
-    *("path", "queue", "thinking", "jobs", "git", "cost", "contextTokens"),
+    *("mcp", "path", "queue", "thinking", "jobs", "git", "cost", "contextTokens"),
 )
 """The order in which segments are dropped for lack of room; context usage stays longest."""
 SEPARATORS = {"dot": " · ", "pipe": " | ", "slash": " / ", "powerline": " \ue0b1 ", "none": " "}
 _REFRESH_ON = (
     *(TurnEnd, AgentEnd, MessageEnd, Compacted, JobChanged, QueueChanged),
-    *(ThinkingLevelChanged, PermissionsChanged),
+    *(ThinkingLevelChanged, PermissionsChanged, ServersChanged),
 )
 _MODE_TOKENS = {"ask": "statusText", "plan": "planMode", "yolo": "warning"}
 
@@ -113,6 +114,18 @@ def _mode(facts: StatusFacts) -> SegmentText:
     """The permission mode, unless it is the usual one."""
     mode = facts.session.permissions.mode
     return SegmentText(f"{mode} mode", _MODE_TOKENS[mode]) if mode in _MODE_TOKENS else SegmentText("")
+
+
+def _mcp(facts: StatusFacts) -> SegmentText:
+    """The MCP servers that cannot be used now."""
+    servers = facts.session.servers
+    rows = [] if servers is None else servers.status()
+    bad = [row for row in rows if row.state in ("needs login", "failed", "reconnecting", "waiting for trust")]
+    if not bad:
+        return SegmentText("")
+    if len(bad) > 1:
+        return SegmentText(f"{len(bad)} MCP servers: see /mcp", "warning")
+    return SegmentText(f"{shortened(bad[0].name, NAME_CHARS)} {bad[0].state}", "warning")
 
 
 def _git(facts: StatusFacts) -> SegmentText:
@@ -174,8 +187,11 @@ def _queue(facts: StatusFacts) -> SegmentText:
 
 
 def _jobs(facts: StatusFacts) -> SegmentText:
-    running = sum(1 for job in facts.session.jobs.list() if job.status == "running")
-    return SegmentText(f"{running} running" if running else "")
+    open_jobs = [job for job in facts.session.jobs.list() if job.running]
+    agents = sum(job.kind == "task" for job in open_jobs)
+    running = len(open_jobs) - agents
+    parts = [f"{agents} agent{'' if agents == 1 else 's'}"] if agents else []
+    return SegmentText(", ".join([*parts, *([f"{running} running"] if running else [])]))
 
 
 def _name(facts: StatusFacts) -> SegmentText:
@@ -207,6 +223,7 @@ SEGMENTS: dict[Segment, Callable[[StatusFacts], SegmentText]] = {
     "session": _name,
     "jobs": _jobs,
     "queue": _queue,
+    "mcp": _mcp,
     "host": lambda facts: SegmentText(socket.gethostname()),
 }
 

@@ -38,7 +38,9 @@ RENDERERS: dict[str, Renderer] = {
     "resolve": late("tau.modes.interactive.tool_views.resolve"),
     "rewind": late("tau.modes.interactive.tool_views.rewind"),
     "search": late("tau.modes.interactive.tool_views.search"),
+    "search_tool_bm25": late("tau.modes.interactive.tool_views.search_tool_bm25"),
     "ssh": late("tau.modes.interactive.tool_views.ssh"),
+    "task": late("tau.modes.interactive.tool_views.task"),
     "todo": late("tau.modes.interactive.tool_views.todo"),
     "write": late("tau.modes.interactive.tool_views.write"),
 }

@@ -45,7 +45,10 @@ class ThinkingBlock(CachedBlock):
         self._rows = None
 
     def finish(self, text: str) -> None:
-        self._text = cut_middle(text)
+        renderers = self._context.renderers
+        change = None if renderers is None else renderers.thinking()
+        changed = None if change is None else change(text)
+        self._text = cut_middle(changed if isinstance(changed, str) else text)
         self._hidden = self._context.hide_thinking
         self._elapsed_s = self._context.now() - self._started_at
         self._tail = ""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from tau.base.sizes import KIB, format_bytes
 from tau.tui.component import CachedComponent, CommitBoundary
@@ -14,6 +14,9 @@ from tau.tui.terminal.port import Capabilities
 from tau.tui.text.clean import clean
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.transcript import Block
+
+if TYPE_CHECKING:
+    from tau.coding.extensions import Renderers
 
 
 class BlockContext:
@@ -45,6 +48,8 @@ class BlockContext:
         self.expanded = False
         """Whether blocks show everything, as in the pager."""
         self.hide_thinking = False
+        self.renderers: Renderers | None = None
+        """What extensions draw."""
         self.hyperlinks = True
 
     @property

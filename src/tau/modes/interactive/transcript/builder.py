@@ -21,6 +21,7 @@ from tau.ai.wire import (
     text_of,
 )
 from tau.base.late import late
+from tau.coding.session.entries import CustomEntry
 from tau.modes.exit_status import judge
 from tau.modes.interactive.transcript.assistant import TextBlock, ThinkingBlock
 from tau.modes.interactive.transcript.block import BlockContext
@@ -32,6 +33,7 @@ from tau.tui.component import Component
 from tau.tui.widgets.transcript import Transcript
 
 user_execution = late("tau.modes.interactive.transcript.user_execution")
+extension = late("tau.modes.interactive.tool_views.extension")
 summaries = late("tau.modes.interactive.transcript.summary")
 
 
@@ -76,6 +78,8 @@ class TranscriptBuilder:
                 self.result(message)
             case BashExecutionMessage() | PythonExecutionMessage():
                 self.add(user_execution.UserExecutionBlock.of(self.context, message))
+            case CustomMessage(display=True) if self.rendered("message", message.custom_type, message):
+                pass
             case CustomMessage(display=True):
                 content = message.content
                 text = content if isinstance(content, str) else text_of(content)
@@ -85,6 +89,20 @@ class TranscriptBuilder:
                 self.add(summaries.SummaryBlock(self.context, title, message.summary))
             case CompactionSummaryMessage():
                 self.compaction(message.summary, message.tokens_before)
+
+    def rendered(self, kind: str, name: str, value: object) -> bool:
+        """Add a block that an extension draws; False if none does."""
+        if self.context.renderers is None:
+            return False
+        block = extension.block(self.context, kind, name, value)
+        if block is not None:
+            self.add(block)
+        return block is not None
+
+    def entry(self, entry: object) -> None:
+        """Show data of an extension, if it draws them."""
+        if isinstance(entry, CustomEntry):
+            self.rendered("entry", entry.custom_type, entry.data)
 
     def compaction(self, summary: str, tokens_before: int, tokens_after: int | None = None) -> None:
         title = summaries.compaction_title(tokens_before, tokens_after)

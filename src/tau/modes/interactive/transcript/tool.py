@@ -19,6 +19,7 @@ from tau.tui.text.width import visible_width
 from tau.tui.widgets.text import Text
 
 image_body = late("tau.modes.interactive.tool_views.image_body")
+extension = late("tau.modes.interactive.tool_views.extension")
 registry = late("tau.modes.interactive.tool_views.registry")
 
 GROUPED = "read"
@@ -76,7 +77,10 @@ class ToolBlock(GrowingBlock):
             self._pictured = None
 
     def _render_rows(self, width: int) -> list[str]:
-        drawn = draw([call.view(expanded=self.expanded) for call in self._calls], self._theme)
+        views = [call.view(expanded=self.expanded) for call in self._calls]
+        drawn = draw(views, self._theme)
+        if len(views) == 1 and (renderers := self._context.renderers) is not None:
+            drawn = extension.draw(views[0], self._theme, drawn, renderers)
         self.release()
         if any(call.pictures for call in self._calls):
             image_body.show_pictures(drawn, self._context.capabilities(), self._context.budget)

@@ -78,6 +78,7 @@ class TranscriptUpdater:
             e.RulesTriggered: lambda event: self.builder.rules_triggered(
                 rules_line(event), event.interrupted
             ),
+            e.EntryAppended: lambda event: self.builder.entry(event.entry),
             e.TodoAutoClear: lambda event: self._todo.refresh(),
             e.Notice: lambda event: self._say(event.message, event.level),
         }

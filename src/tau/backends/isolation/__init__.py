@@ -1,0 +1,1 @@
+"""Copies of a repository for agents, and merging what they changed."""

@@ -1,0 +1,111 @@
+"""`tau worktree [list|show|apply|clean]`: copies of repositories that isolated agents left behind."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+
+from tau.backends.isolation.copies import RepositoryCopy, load_workspace, remove_workspace
+from tau.backends.isolation.merging import diff_text, find_changes, merge_files, save_patch
+from tau.base.errors import UsageError
+from tau.base.files import locked
+from tau.base.run import LocalRunner
+from tau.cli.main import write_stdout
+from tau.cli.subcommand_help import usage_line
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.sdk.delegation import workspaces_folder
+
+ACTIONS = ("list", "show", "apply", "clean")
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run `tau worktree`. Raises TauError."""
+    dry = "--dry-run" in argv
+    action, *rest = [word for word in argv if word != "--dry-run"] or ["list"]
+    if action == "list" and not rest:
+        return write_stdout("".join(f"{_line(one)}\n" for one in _all()) or "No copies.\n")
+    if action == "clean" and not rest:
+        return asyncio.run(_clean(dry=dry))
+    if action in ("show", "apply") and len(rest) == 1:
+        return asyncio.run(_show(_find(rest[0])) if action == "show" else _apply(_find(rest[0])))
+    raise UsageError(usage_line("worktree"))
+
+
+def _all() -> list[RepositoryCopy]:
+    folder = workspaces_folder(os.environ)
+    found = (load_workspace(path) for path in sorted(folder.iterdir())) if folder.is_dir() else ()
+    return [one for one in found if one is not None]
+
+
+def _find(name: str) -> RepositoryCopy:
+    found = [one for one in _all() if one.folder.name == name or one.info.id == name]
+    if len(found) != 1:
+        raise UsageError(f'There is no copy "{name}"; tau worktree list shows them.')
+    return found[0]
+
+
+def _is_used(copy: RepositoryCopy) -> bool:
+    """Whether the process that made it is alive."""
+    try:
+        os.kill(copy.info.owner, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return copy.info.owner != os.getpid()
+
+
+def _line(copy: RepositoryCopy) -> str:
+    used = " (in use)" if _is_used(copy) else ""
+    return f"{copy.folder.name}  {copy.info.mode}  {copy.info.started}  of {copy.info.root}{used}"
+
+
+async def _show(copy: RepositoryCopy) -> int:
+    runner = LocalRunner()
+    try:
+        text = await diff_text(runner, copy, await find_changes(runner, copy))
+    finally:
+        runner.close()
+    return write_stdout(text or "It changed no files.\n")
+
+
+async def _apply(copy: RepositoryCopy) -> int:
+    """Merge a copy into its repository; it is removed if that worked."""
+    if _is_used(copy):
+        raise UsageError(f"{copy.folder.name} is in use by process {copy.info.owner}.")
+    runner = LocalRunner()
+    try:
+        changes = await find_changes(runner, copy)
+        with locked(copy.folder.parent / ".merge.lock", timeout_s=60):
+            outcome = await merge_files(runner, copy, changes, LocalFileSystem())
+        if outcome.state == "conflict":
+            raise UsageError(f"Not merged: {outcome.reason}. The copy stays in {copy.files}.")
+        if not changes.repositories:
+            await remove_workspace(copy)
+    finally:
+        runner.close()
+    return write_stdout(f"Merged {len(outcome.files)} files into {copy.info.root}.\n")
+
+
+async def _clean(*, dry: bool) -> int:
+    """Remove copies without changes; of others, those whose patch reads back are named, never removed."""
+    runner = LocalRunner()
+    lines = []
+    try:
+        for copy in _all():
+            if _is_used(copy):
+                lines.append(f"Skipped {copy.folder.name}: it is in use.")
+                continue
+            changes = await find_changes(runner, copy)
+            patch = copy.folder.parent / f"{copy.folder.name}.patch"
+            if changes.files or changes.repositories:
+                if not dry:
+                    await save_patch(runner, copy, changes, patch)
+                saved = "" if dry else f"; patch: {patch}"
+                lines.append(f"Kept {copy.folder.name}: {len(changes.files)} changed files{saved}.")
+            else:
+                if not dry:
+                    await remove_workspace(copy)
+                lines.append(f"{'Would remove' if dry else 'Removed'} {copy.folder.name}: nothing changed.")
+    finally:
+        runner.close()
+    return write_stdout("\n".join([*lines, ""]) if lines else "No copies.\n")

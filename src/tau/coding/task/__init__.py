@@ -1,0 +1,1 @@
+"""Subagents: their definitions, the team of a session, budgets, results, messages."""

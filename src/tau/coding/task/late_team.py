@@ -1,0 +1,42 @@
+"""The agents of a session, made when one is first needed."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tau.coding.task.ports import AgentTeam
+
+LISTING = Path(__file__).parent / "agents" / "listing.txt"
+"""The bundled agents as prompts list them, so that a session without others reads nothing else."""
+
+
+class LateTeam:
+    """`made` is None until an agent, or a face that shows them, needs the team, which `make` makes.
+
+    `agent` is the id of the agent whose session this is; `others`: there may be more than the bundled agents.
+    """
+
+    def __init__(self, agent: str = "") -> None:
+        self.agent = agent
+        self.others = False
+        self.make: Callable[[], AgentTeam] | None = None
+        self.made: AgentTeam | None = None
+        self.meter: Any = None  # of the whole session, if its cost is limited
+
+    def __call__(self) -> "AgentTeam":
+        if self.made is None:
+            assert self.make is not None
+            self.made = self.make()
+        return self.made
+
+    async def restore(self, folder: Path | None) -> None:
+        """Take over the agents that an earlier process left in the session's folder."""
+        if folder is not None and not self.agent and folder.is_dir() and any(folder.glob("*.agent.json")):
+            await self().restore()
+
+    def describe(self) -> str:
+        """The agents that the session may start, for a prompt."""
+        if self.others or self.agent:
+            return self().describe(self.agent)
+        return LISTING.read_text(encoding="utf-8")

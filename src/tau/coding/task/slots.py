@@ -1,0 +1,47 @@
+"""How many agents work at the same time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tau.coding.task.subagent import Subagent
+
+
+class Slots:
+    """Bounds how many agents work at the same time; one that waits for its own agents lends its slot."""
+
+    def __init__(self, most: int) -> None:
+        self._free = asyncio.Semaphore(most) if most else None
+        self._holding: set[str] = set()
+
+    @asynccontextmanager
+    async def hold(self, agent: "Subagent") -> AsyncIterator[None]:
+        await self._take(agent.id)
+        try:
+            yield
+        finally:
+            self._give(agent.id)
+
+    @asynccontextmanager
+    async def lent(self, agent: "Subagent | None") -> AsyncIterator[None]:
+        if agent is None or agent.id not in self._holding:
+            yield
+            return
+        self._give(agent.id)
+        try:
+            yield
+        finally:
+            await self._take(agent.id)
+
+    async def _take(self, id: str) -> None:
+        if self._free is not None:
+            await self._free.acquire()
+        self._holding.add(id)
+
+    def _give(self, id: str) -> None:
+        if id in self._holding:
+            self._holding.discard(id)
+            if self._free is not None:
+                self._free.release()

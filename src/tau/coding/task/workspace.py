@@ -1,0 +1,205 @@
+"""The copy of the repository that an isolated agent works in, kept until its work is safe."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from tau.backends.isolation.copies import (
+    RepositoryCopy,
+    create_workspace,
+    load_workspace,
+    remove_workspace,
+)
+from tau.backends.isolation.git_calls import IsolationError
+from tau.backends.isolation.merging import (
+    AgentChanges,
+    diff_text,
+    find_changes,
+    make_branch,
+    merge_files,
+    save_patch,
+)
+from tau.base.clock import iso, now_ms
+from tau.base.errors import TauError, ToolError
+from tau.base.files import locked
+from tau.base.run import Runner
+from tau.config.paths import repo_root
+
+if TYPE_CHECKING:
+    from tau.coding.task.results import AgentOutcome
+    from tau.coding.task.subagent import Subagent
+    from tau.coding.task.team import Team
+
+
+async def require_repository(cwd: Path) -> None:
+    """Raises ToolError."""
+    if repo_root(cwd) is None:
+        raise ToolError(
+            "Isolated task execution requires a git repository. Run git init, or start it without."
+        )
+
+
+class AgentWorkspace:
+    """`usable`: the copy is still there. Nothing is made before `open`."""
+
+    wrap_runner: Callable[[Runner], Runner] | None = None
+
+    def __init__(self, team: "Team", agent: "Subagent") -> None:
+        self._team = team
+        self._agent = agent
+        self.folder = team.copies / f"{team.session.log.header.id[-12:]}-{agent.id}"
+        self._workspace = load_workspace(self.folder)
+        self._root = Path(agent.record.cwd)
+
+    @property
+    def usable(self) -> bool:
+        return self._workspace is not None
+
+    @property
+    def cwd(self) -> Path:
+        """The folder in the copy that is like the caller's."""
+        found = self._require()
+        inner = self._root.relative_to(found.info.root) if self._root != Path(found.info.root) else Path()
+        return found.files / inner
+
+    @property
+    def files(self) -> Path:
+        return self._require().files
+
+    def _require(self) -> RepositoryCopy:
+        if self._workspace is None:
+            raise TauError(f"The copy of {self._agent.id} has been merged and removed.")
+        return self._workspace
+
+    async def open(self) -> None:
+        """Copy the repository as it is now. Raises TauError."""
+        if self._workspace is not None:
+            return
+        root = repo_root(self._root)
+        if root is None:
+            raise IsolationError("Isolated task execution requires a git repository.")
+        settings, team = self._team.settings.isolation, self._team
+        async with team.copying:
+            self._workspace, notice = await create_workspace(
+                team.outside,
+                Path(os.path.realpath(root)),
+                self.folder,
+                id=self._agent.id,
+                session=team.session.log.header.id,
+                mode=settings.mode if settings.mode != "none" else "auto",
+                started=iso(now_ms()),
+                max_bytes=settings.max_bytes,
+                carry=settings.carry,
+            )
+        if notice:
+            self._agent.notes.append(notice)
+
+    async def finish(self, outcome: "AgentOutcome") -> dict[str, Any]:
+        """Save what it changed and merge it; the fields of its result. Never raises."""
+        if self._workspace is None:
+            return {}
+        try:
+            changes = await find_changes(self._team.outside, self._workspace)
+            return await self._merge(
+                changes, apply=outcome == "completed" and self._team.settings.isolation.apply
+            )
+        except (TauError, OSError) as error:
+            return {"workspace": str(self.folder), "notes": [f"{error} The copy stays in {self.files}."]}
+
+    async def _merge(self, changes: AgentChanges, *, apply: bool) -> dict[str, Any]:
+        team, workspace = self._team, self._require()
+        run = team.outside
+        if not changes.files and not changes.repositories:
+            await self._remove()
+            return {"merged": True, "notes": ["It changed no files."]}
+        patch = team.roster.folder / f"{self._agent.id}.patch"
+        is_saved = await save_patch(run, workspace, changes, patch)
+        self._workspace = workspace.save(replace(workspace.info, patch=str(patch)))
+        fields: dict[str, Any] = {"patch_path": str(patch)}
+        kept = f"Its copy stays in {self.files}; see tau worktree."
+        if not is_saved:
+            return {
+                **fields,
+                "workspace": str(self.folder),
+                "notes": [f"The patch does not read back. {kept}"],
+            }
+        inner = ", ".join(changes.repositories)
+        if changes.repositories:
+            kept = f"It made repositories inside its copy ({inner}), which are not in the patch. {kept}"
+        if not apply:
+            if changes.repositories:
+                return {**fields, "merged": False, "workspace": str(self.folder), "notes": [kept]}
+            return {**fields, **await self._leave_patch(patch)}
+        async with team.merging:
+            outcome, branch = await self._apply(changes)
+        if branch:
+            fields["branch_name"] = branch
+        if outcome.state == "conflict":
+            note = f"Not merged: {outcome.reason}. {kept} Message {self._agent.id} to resolve it."
+            return {**fields, "merged": False, "workspace": str(self.folder), "notes": [note]}
+        if changes.repositories:
+            return {**fields, "merged": True, "workspace": str(self.folder), "notes": [kept]}
+        await self._remove()
+        words = "Merged" if outcome.state == "applied" else "Already there"
+        return {**fields, "merged": True, "notes": [f"{words}: {', '.join(changes.files[:20])}"]}
+
+    async def _leave_patch(self, patch: Path) -> dict[str, Any]:
+        """Without a merge, the copy stays: its agent can continue in it."""
+        note = f"Its changes are in {patch}, not merged; tau worktree apply {self.folder.name} merges them."
+        return {"merged": False, "workspace": str(self.folder), "notes": [note]}
+
+    async def _apply(self, changes: AgentChanges) -> "tuple[Any, str]":
+        workspace, run = self._require(), self._team.outside
+        branch = ""
+        with locked(self._team.copies / ".merge.lock", timeout_s=60):
+            if self._team.settings.isolation.merge == "branch":
+                branch, _ = await make_branch(run, workspace, changes, await self._message(changes))
+            return await merge_files(run, workspace, changes, self._team.fs), branch
+
+    async def _message(self, changes: AgentChanges) -> str:
+        record = self._agent.record
+        return f"{record.description or record.assignment.splitlines()[0][:72]}\n\nBy the agent {record.id}."
+
+    async def _remove(self) -> None:
+        workspace, self._workspace = self._require(), None
+        with suppress(OSError):
+            await remove_workspace(workspace)
+
+    async def apply(self) -> str:
+        """Merge it now. Raises TauError."""
+        changes = await find_changes(self._team.outside, self._require())
+        fields = await self._merge(changes, apply=True)
+        self._update_result(fields)
+        return " ".join(fields["notes"])
+
+    async def discard(self) -> str:
+        """Throw the copy away; the patch stays. Raises TauError."""
+        workspace = self._require()
+        changes = await find_changes(self._team.outside, workspace)
+        patch = self._team.roster.folder / f"{self._agent.id}.patch"
+        if changes.files and not await save_patch(self._team.outside, workspace, changes, patch):
+            raise TauError(f"The patch does not read back, so the copy stays in {self.files}.")
+        await self._remove()
+        return f"Removed the copy of {self._agent.id}." + (
+            f" Its patch is in {patch}." if changes.files else ""
+        )
+
+    async def diff(self) -> str:
+        changes = await find_changes(self._team.outside, self._require())
+        return await diff_text(self._team.outside, self._require(), changes)
+
+    def _update_result(self, fields: dict[str, Any]) -> None:
+        record = self._agent.record
+        if record.result is not None:
+            is_kept = fields.get("workspace") is not None
+            record.result = replace(
+                record.result,
+                merged=fields.get("merged", UNSET),
+                workspace=str(self.folder) if is_kept else UNSET,
+            )
+            self._team.roster.save(self._agent)

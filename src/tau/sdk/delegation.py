@@ -1,0 +1,104 @@
+"""Lets a session have agents: their sessions are composed like every other, from the seat they are given."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from tau.agent.hooks import Hooks
+from tau.base.run import LocalRunner
+from tau.coding.session.session import Session
+from tau.coding.task.seat import AgentSeat
+from tau.coding.task.subagent import record_init
+from tau.coding.task.team import Team
+from tau.coding.tools.registry import TOOLS
+from tau.config.paths import Paths
+from tau.sdk.environment import ToolEnvironment
+from tau.sdk.models import SessionModels
+from tau.sdk.options import SessionOptions
+
+Compose = Callable[[SessionOptions, Paths, Mapping[str, str], AsyncExitStack], Awaitable[Session]]
+
+
+def make_team(
+    session: Session,
+    compose: Compose,
+    options: SessionOptions,
+    outer: tuple[Paths, Mapping[str, str], AsyncExitStack, LocalRunner],
+    environment: ToolEnvironment,
+    models: SessionModels,
+    guards: Sequence[Hooks],
+) -> Team:
+    """The agents of this session, which end before it; `guards` are hooks that see their calls too."""
+    paths, environ, services, outside = outer
+    options = replace(options, hooks=(*options.hooks, *guards), parent_servers=session.servers)
+    team = Team(
+        session,
+        partial(open_agent, compose, options, paths, environ, models.resolved.model.provider),
+        environment.artifacts,
+        environment.jobs,
+        find_model=models.find_usable,
+        builtin=tuple(TOOLS),
+        meter=environment.team.meter,
+        outside=outside,
+        fs=environment.world.fs,
+        copies=workspaces_folder(environ),
+        ui=options.ui,
+        dialogs=options.dialogs,
+        add_dirs=options.add_dirs,
+    )
+    services.push_async_callback(team.close)
+    return team
+
+
+def workspaces_folder(environ: Mapping[str, str]) -> Path:
+    """Where copies of repositories are: not in tau's own folder, which agents may not write to."""
+    state = environ.get("XDG_STATE_HOME") or f"{environ.get('HOME') or Path.home()}/.local/state"
+    return Path(state) / "tau" / "workspaces"
+
+
+@asynccontextmanager
+async def open_agent(
+    compose: Compose,
+    options: SessionOptions,
+    paths: Paths,
+    environ: Mapping[str, str],
+    key_owner: str,
+    seat: AgentSeat,
+) -> AsyncIterator[Session]:
+    async with AsyncExitStack() as services:
+        session = await compose(agent_options(options, seat, key_owner), paths, environ, services)
+        services.push_async_callback(session.close)
+        record_init(session, seat)
+        yield session
+
+
+def agent_options(options: SessionOptions, seat: AgentSeat, key_owner: str) -> SessionOptions:
+    """Those of the session that a user opened, except for what the seat says."""
+    addition = "\n\n".join(text for text in (options.append_system_prompt, seat.system) if text)
+    changed = replace(
+        options.next().with_model(seat.model, key_owner),
+        cwd=seat.cwd,
+        thinking=seat.thinking,
+        tools=tuple(seat.tools),
+        add_tools=tuple(seat.add_tools),
+        append_system_prompt=addition,
+        add_dirs=tuple(seat.add_dirs),
+        settings={**options.settings, **seat.settings},
+        trust=seat.trusted,
+        ui=seat.ui,
+        dialogs=seat.dialogs,
+        hooks=(*options.hooks, seat.hooks),
+        save=True,
+        mcp=False,
+        no_extensions=True,
+        extensions=(),
+        hook_files=(),
+        extension_functions=(),
+        mcp_files=(),
+        mcp_servers={},
+        agent=seat,
+    )
+    return changed if seat.wrap_runner is None else replace(changed, wrap_runner=seat.wrap_runner)

@@ -1,0 +1,184 @@
+"""Installed plugins: what is loaded, what an update replaces, and what a crash leaves."""
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tau.base.errors import TauError
+from tau.config.paths import user_paths
+from tau.ext.plugins import store as stores
+from tau.ext.plugins.commands import Plugins
+from tau.ext.plugins.manifest import check_manifest, read_manifest
+
+
+def plugin(folder: Path, text: str = "one", version: str = "1.0.0") -> Path:
+    """In Claude Code's layout, with a skill, a command, hooks and a server."""
+    (folder / ".claude-plugin").mkdir(parents=True, exist_ok=True)
+    (folder / ".claude-plugin" / "plugin.json").write_text(f'{{"name": "demo", "version": "{version}"}}')
+    (folder / "skills" / "tell").mkdir(parents=True, exist_ok=True)
+    (folder / "skills" / "tell" / "SKILL.md").write_text(f"---\nname: tell\ndescription: {text}\n---\n")
+    (folder / "commands").mkdir(exist_ok=True)
+    (folder / "commands" / "hi.md").write_text(f"Say {text}")
+    (folder / "extensions").mkdir(exist_ok=True)
+    (folder / "extensions" / "own.py").write_text(f"def extension(tau):\n    tau.log.info('{text}')\n")
+    return folder
+
+
+def manage(tmp_path: Path) -> Plugins:
+    return Plugins(user_paths(os.environ), tmp_path)
+
+
+def test_a_plugin_says_what_it_runs_and_is_found_once(tmp_path: Path) -> None:
+    plugins = manage(tmp_path)
+    _, manifest = plugins.plan(str(plugin(tmp_path / "src")))
+    assert manifest is not None and manifest.layout == "claude"
+    assert manifest.runs == ["Python, in tau's own process: extensions/own.py"]
+    plugins.install(str(tmp_path / "src"))
+    listed = subprocess.run(
+        [sys.executable, "-m", "tau", "extensions", "list"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert listed.count("demo:hi") == 1
+    assert listed.count("own (tau-plugins") == 1
+    assert ".copies" not in listed
+
+
+def test_update_compares_contents_not_versions(tmp_path: Path) -> None:
+    plugins, source = manage(tmp_path), plugin(tmp_path / "src")
+    plugins.install(str(source))
+    assert plugins.update(()) == ["demo is up to date."]
+    plugin(source, "two")
+    assert plugins.update(()) == ["Updated demo to 1.0.0."]
+    [record] = plugins.store.records()
+    assert "two" in (plugins.store.path(record) / "commands" / "hi.md").read_text()
+    assert len([one for one in (plugins.store.folder / stores.COPIES).iterdir() if one.is_dir()]) == 1
+
+
+STEPS = ("mkdir", "rename", "symlink_to", "replace", "write_bytes", "unlink")
+
+
+@pytest.mark.parametrize("step", range(12))
+def test_an_update_that_is_killed_leaves_the_old_or_the_new(
+    step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugins, source = manage(tmp_path), plugin(tmp_path / "src")
+    plugins.install(str(source))
+    plugin(source, "two")
+    done = 0
+
+    class Killed(BaseException):
+        pass
+
+    def killing(name: str, original: object) -> object:
+        def call(*args: object, **named: object) -> object:
+            nonlocal done
+            if done == step:
+                raise Killed
+            done += 1
+            return original(*args, **named)  # type: ignore[operator]
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in ("rename", "symlink_to", "replace", "unlink"):
+            patch.setattr(Path, name, killing(name, getattr(Path, name)))
+        patch.setattr(stores, "write_atomic", killing("write", stores.write_atomic))
+        patch.setattr(stores.shutil, "copytree", killing("copy", stores.shutil.copytree))
+        with suppress(Killed):
+            plugins.update(())
+    [record] = plugins.store.records()
+    text = (plugins.store.path(record) / "commands" / "hi.md").read_text()
+    assert text in ("Say one", "Say two")
+    assert ("two" in text) == (record.hash == stores.content_hash(source))
+    plugins.update(())
+    [record] = plugins.store.records()
+    assert "two" in (plugins.store.path(record) / "commands" / "hi.md").read_text()
+
+
+def test_disable_enable_link_and_remove(tmp_path: Path) -> None:
+    plugins, source = manage(tmp_path), plugin(tmp_path / "src")
+    plugins.install(str(source))
+    plugins.set_enabled("demo", enabled=False)
+    [record] = plugins.store.records()
+    assert not record.enabled and plugins.store.path(record).is_dir()
+    plugins.set_enabled("demo", enabled=True)
+    assert plugins.store.path(plugins.store.get("demo")).is_dir()
+    assert "source" in "\n".join(plugins.show("demo"))
+    plugins.remove("demo")
+    assert plugins.store.records() == []
+    plugins.link(str(source))
+    assert plugins.store.get("demo").kind == "link"
+    with pytest.raises(TauError, match="linked to your own folder"):
+        plugins.install(str(source))
+    plugins.remove("demo")
+    assert source.is_dir()
+
+
+def test_a_repository_is_fetched_at_its_commit(tmp_path: Path) -> None:
+    source = plugin(tmp_path / "src")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(source)]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *command], check=True, capture_output=True)
+    commit = subprocess.run(
+        [*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    plugins = manage(tmp_path)
+    plugins.install(f"file://{source}")
+    assert plugins.store.get("demo").commit == commit
+    with pytest.raises(TauError, match="no branch, tag or commit"):
+        plugins.install(f"file://{source}#nowhere")
+
+
+def test_a_marketplace_names_its_plugins(tmp_path: Path) -> None:
+    plugin(tmp_path / "market" / "demo")
+    (tmp_path / "market" / ".claude-plugin").mkdir()
+    rows = '[{"name": "demo", "source": "./demo"}, {"name": "out", "source": "./../x"}]'
+    manifest = tmp_path / "market" / ".claude-plugin" / "marketplace.json"
+    manifest.write_text(f'{{"name": "ours", "plugins": {rows}}}')
+    plugins = manage(tmp_path)
+    plugins.add_marketplace(str(tmp_path / "market"))
+    plugins.install("demo@ours")
+    assert plugins.store.get("demo").source == "demo@ours"
+    with pytest.raises(TauError, match="has no plugin"):
+        plugins.install("other@ours")
+    with pytest.raises(TauError):
+        plugins.install("out@ours")
+
+
+def test_links_out_of_a_plugin_are_refused(tmp_path: Path) -> None:
+    source = plugin(tmp_path / "src")
+    (source / "commands" / "passwords.md").symlink_to("/etc/passwd")
+    with pytest.raises(TauError, match="leads out of its folder"):
+        manage(tmp_path).install(str(source))
+
+
+def test_faults_of_a_manifest_are_named(tmp_path: Path) -> None:
+    source = plugin(tmp_path / "src")
+    (source / ".claude-plugin" / "plugin.json").write_text('{"commands": "./none", "agents": "x"}')
+    text = "\n".join(check_manifest(source))
+    assert (
+        "name is missing" in text
+        and '"./none", which does not exist' in text
+        and 'must start with "./"' in text
+    )
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(TauError, match="is not a plugin"):
+        read_manifest(tmp_path / "empty")
+
+
+def test_doctor_finds_names_that_tau_lacks_without_running_code(tmp_path: Path) -> None:
+    source = plugin(tmp_path / "src")
+    code = "from tau.ext import Nothing\nimport nothing_installed\nraise SystemExit\n"
+    (source / "extensions" / "own.py").write_text(code)
+    plugins = manage(tmp_path)
+    plugins.install(str(source))
+    text = "\n".join(plugins.doctor())
+    assert "own.py:1: tau.ext has no Nothing" in text
+    assert "nothing_installed is not installed" in text
