@@ -57,7 +57,7 @@ def test_bash_offers_flags_commands_and_choices(folder: Path) -> None:
     assert complete_in_bash(folder, "--mod") == ["--mode", "--model"]
     assert complete_in_bash(folder, "-p", "--mode", "") == ["acp", "json", "rpc", "rpc-ui", "text"]
     assert complete_in_bash(folder, "--mode", "=", "js") == ["json"]
-    assert complete_in_bash(folder, "co") == ["completions", "config"]
+    assert complete_in_bash(folder, "com") == ["commit", "completions"]
     assert complete_in_bash(folder, "completions", "z") == ["zsh"]
     assert complete_in_bash(folder, "config", "re") == ["reset"]
     assert complete_in_bash(folder, "hello", "co") == []

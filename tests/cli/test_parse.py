@@ -12,8 +12,10 @@ from tau.cli.extensions_command import ACTIONS as EXTENSIONS_ACTIONS
 from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, VALUE, Flag
 from tau.cli.hooks_command import ACTIONS as HOOKS_ACTIONS
 from tau.cli.login_command import AUTH_ACTIONS
+from tau.cli.memory_command import ACTIONS as MEMORY_ACTIONS
 from tau.cli.models_command import ACTIONS as MODELS_ACTIONS
 from tau.cli.parse import parse
+from tau.cli.plugin_command import ACTIONS as PLUGIN_ACTIONS
 from tau.cli.rules_command import ACTIONS as RULES_ACTIONS
 from tau.cli.sandbox_command import ACTIONS as SANDBOX_ACTIONS
 from tau.cli.sessions_command import ACTIONS as SESSIONS_ACTIONS
@@ -204,9 +206,11 @@ def test_choices_match_their_implementations() -> None:
         "agents": AGENTS_ACTIONS,
         "worktree": WORKTREE_ACTIONS,
         "hooks": HOOKS_ACTIONS,
+        "plugin": PLUGIN_ACTIONS,
         "rules": RULES_ACTIONS,
         "trust": TRUST_ACTIONS,
         "sandbox": SANDBOX_ACTIONS,
+        "memory": MEMORY_ACTIONS,
         "completions": SHELLS,
         "help": tuple(name for name in commands if name != "help"),
     }

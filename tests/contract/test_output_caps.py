@@ -375,6 +375,21 @@ def answer_about_an_image(folder: Path) -> Asked:
     return "inspect_image", {"path": "a.png", "question": "What is it?"}
 
 
+@request
+def recall_without_a_backend(folder: Path) -> Asked:
+    return "recall", {"query": "q" * 100_000}
+
+
+@request
+def retain_without_a_backend(folder: Path) -> Asked:
+    return "retain", {"items": [{"content": "c" * 100_000}]}
+
+
+@request
+def memory_edit_with_a_long_id(folder: Path) -> Asked:
+    return "memory_edit", {"op": "forget", "id": "i" * 100_000}
+
+
 class NoParams(Struct):
     pass
 

@@ -238,6 +238,56 @@ def test_schemas(tmp_path: Path) -> None:
                 },
                 "required": ["op"],
             },
+            "recall": {
+                "type": "object",
+                "properties": {
+                    "query": {"description": "What to look for, in natural language", "type": "string"}
+                },
+                "required": ["query"],
+            },
+            "retain": {
+                "type": "object",
+                "properties": {
+                    "items": {
+                        "description": "Facts to store",
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "content": {
+                                    "description": "One fact, clear without the conversation",
+                                    "type": "string",
+                                },
+                                "context": {
+                                    "description": "Where it comes from, or why it matters",
+                                    "type": "string",
+                                },
+                            },
+                            "required": ["content"],
+                        },
+                        "maxItems": 50,
+                    }
+                },
+                "required": ["items"],
+            },
+            "memory_edit": {
+                "type": "object",
+                "properties": {
+                    "op": {
+                        "description": "invalidate hides a memory that is no longer true, but keeps it",
+                        "enum": ["forget", "invalidate", "update"],
+                        "type": "string",
+                    },
+                    "id": {"description": "Id of the memory, as recall shows it", "type": "string"},
+                    "content": {"type": "string", "description": "New text (update)"},
+                    "importance": {"type": "number", "description": "0 to 1 (update)"},
+                    "replacement_id": {
+                        "description": "Memory that replaces it (invalidate)",
+                        "type": "string",
+                    },
+                },
+                "required": ["op", "id"],
+            },
             "ask": {
                 "type": "object",
                 "properties": {

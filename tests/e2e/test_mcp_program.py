@@ -1,6 +1,7 @@
 """`tau mcp` and servers in print mode, with the real program."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,13 @@ from tests.support.fake_answers import Call
 OPTIONS = json.dumps({"tools": 60})
 
 
+def server_in(tau: Program) -> str:
+    """The program of the server, where the sandbox can see it."""
+    return str(shutil.copy(FAUX_SERVER, tau.project / "faux_server.py"))
+
+
 def added(tau: Program, options: str = OPTIONS) -> None:
-    ran = tau.run("mcp", "add", "faux", "--", sys.executable, "-S", str(FAUX_SERVER), options)
+    ran = tau.run("mcp", "add", "faux", "--", sys.executable, "-S", server_in(tau), options)
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
 
 
@@ -30,6 +36,7 @@ def test_a_server_is_added_tested_called_and_removed(tau: Program) -> None:
     assert tau.run("mcp", "call", "faux", "tool_3", '{"text": "ho"}').stdout == "ho\n"
     assert len(loaded(tau.run("mcp", "tools", "faux", "--json").stdout)) == 60
     assert "faux server" in tau.run("mcp", "logs", "faux").stdout
+    assert "alwaysLoad" in loaded(tau.run("mcp", "schema").stdout)["$defs"]["McpServer"]["properties"]
     assert "is off" in tau.run("mcp", "disable", "faux").stdout
     assert loaded(tau.run("mcp", "list", "--json").stdout)[0]["state"] == "off"
     assert tau.run("mcp", "enable", "faux").returncode == 0
@@ -79,7 +86,7 @@ def test_a_required_server_that_fails_ends_the_run(tau: Program) -> None:
 
 def test_a_servers_file_can_be_passed(tau: Program, tmp_path: Path) -> None:
     file = tmp_path / "servers.json"
-    definition = {"command": sys.executable, "args": ["-S", str(FAUX_SERVER), "{}"]}
+    definition = {"command": sys.executable, "args": ["-S", server_in(tau), "{}"]}
     file.write_text(json.dumps({"mcpServers": {"given": definition}}))
     tau.script("Done.")
     assert tau.ask("Go.", "--mcp-config", str(file), "--no-mcp").returncode == 0

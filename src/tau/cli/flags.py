@@ -204,6 +204,26 @@ SERVE_FLAGS = (
     Flag("allow-origin", "accept requests of pages from this origin", OUTPUT, LIST, "URL"),
 )
 
+COMMIT_FLAGS = (
+    Flag("split", "make several commits, each with one purpose; shows them first", group=OTHER),
+    Flag("all", "commit all changes of tracked files, as git commit --all", group=OTHER),
+    Flag("push", "push afterwards", group=OTHER),
+    Flag("dry-run", "show the messages; commit nothing", group=OTHER),
+    Flag("yes", "do not ask", group=OTHER, short="y"),
+    Flag("json", "print JSON", group=OUTPUT),
+    Flag("no-changelog", "leave CHANGELOG.md alone", group=OTHER),
+    Flag("legacy", "write the message in one request, without summaries", group=OTHER),
+    Flag("context", "what the model should know", group=PROMPT, kind=VALUE, metavar="TEXT", short="c"),
+    Flag(
+        "model",
+        "model to use; default: the role commit, else smol",
+        group=OTHER,
+        kind=VALUE,
+        metavar="PATTERN",
+        completes=MODELS,
+        short="m",
+    ),
+)
 # Of `tau batch`, which passes the flags about models and safety on to each task.
 BATCH_FLAGS = (
     Flag(
@@ -215,14 +235,6 @@ BATCH_FLAGS = (
     ),
     Flag("out", "folder for results", group=OUTPUT, kind=VALUE, metavar="DIR", completes=FOLDER),
     Flag("jobs", "how many tasks run at once: a number, or auto", group=OTHER, kind=VALUE, metavar="N"),
-    Flag(
-        "executor",
-        "run tasks on this machine or on a Ray cluster",
-        group=OTHER,
-        kind=VALUE,
-        choices="local ray",
-    ),
-    Flag("address", "the Ray cluster to join", group=OTHER, kind=VALUE, metavar="ADDRESS"),
     Flag("max-cost", "start nothing more at this cost in dollars", group=SAFETY, kind=VALUE, metavar="USD"),
     Flag("fail-fast", "stop after N failed tasks", group=OTHER, kind=VALUE, metavar="N"),
     Flag("keep", "keep the folders of these tasks", group=OTHER, kind=VALUE, choices="failed all none"),
@@ -282,7 +294,7 @@ _COMMANDS = (
         "mcp [list|get|add|remove|test|call|...]",
         "add, test and call MCP servers, and be one",
         "list get add add-json remove enable disable test tools call resources prompts login logout reconnect"
-        " logs pins serve",
+        " logs schema pins serve",
         "--json --scope --env --header --type --cwd --timeout",
     ),
     Subcommand(
@@ -405,6 +417,18 @@ _COMMANDS = (
         "compare models and settings on a suite of tasks",
         options=" ".join(f"--{flag.name}" for flag in BENCH_FLAGS),
         completes=FOLDER,
+    ),
+    Subcommand(
+        "commit [FLAG ...]",
+        "commit what is staged, with a message that a model writes",
+        options=" ".join(f"--{flag.name}" for flag in COMMIT_FLAGS),
+    ),
+    Subcommand(
+        "memory ACTION [ARGUMENT ...]",
+        "search, edit, export or import long-term memories",
+        "list search show add edit forget clear stats doctor export import",
+        "--json --scope --yes",
+        completes=FILE,
     ),
     Subcommand("completions bash|zsh|fish", "print a shell completion script", "bash zsh fish"),
 )

@@ -21,6 +21,7 @@ batch_command = late("tau.cli.batch_command")
 bench_command = late("tau.cli.bench_command")
 completion_scripts = late("tau.cli.completions")
 completion_values = late("tau.cli.completion_values")
+commit_command = late("tau.cli.commit_command")
 config_command = late("tau.cli.config_command")
 demo_command = late("tau.cli.demo_command")
 doctor_command = late("tau.cli.doctor_command")
@@ -43,6 +44,7 @@ sessions_command = late("tau.cli.sessions_command")
 sandbox_command = late("tau.cli.sandbox_command")
 shell_command = late("tau.cli.shell_command")
 mcp_command = late("tau.cli.mcp_command")
+memory_command = late("tau.cli.memory_command")
 models_command = late("tau.cli.models_command")
 ssh_command = late("tau.cli.ssh_command")
 serve_command = late("tau.cli.serve")
@@ -143,6 +145,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "agents": agents_command,
         "batch": batch_command,
         "bench": bench_command,
+        "commit": commit_command,
         "config": config_command,
         "demo": demo_command,
         "doctor": doctor_command,
@@ -151,6 +154,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "hooks": hooks_command,
         "rules": rules_command,
         "mcp": mcp_command,
+        "memory": memory_command,
         "models": models_command,
         "plugin": plugin_command,
         "sandbox": sandbox_command,

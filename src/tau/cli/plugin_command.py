@@ -16,6 +16,10 @@ from tau.ext.plugins.store import describe
 
 templates = late("tau.ext.plugins.templates")
 
+ACTIONS = (
+    *("list", "install", "update", "remove", "enable", "disable", "show", "link", "validate", "doctor"),
+    *("new", "marketplace"),
+)
 OPTIONS = {"--json": "", "--dry-run": "", "--yes": "", "--scope": "user project", "--kind": ""}
 ONE = ("install", "link", "show", "enable", "disable", "remove", "validate", "new")
 

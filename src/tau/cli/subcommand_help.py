@@ -53,6 +53,7 @@ usage: tau mcp [list] [--json]                          show all MCP servers and
        tau mcp login|logout NAME                        log in with a browser, or forget the login
        tau mcp serve [--http [--port N]]                be a server: tools and prompts for other agents
        tau mcp logs NAME                                show what it printed to stderr
+       tau mcp schema                                   print the JSON schema of mcp.json
        tau mcp pins [NAME [forget]]                     list the definitions that are in use
 
   --scope user|project   where to add or remove: mcp.json in your folder or in the project's .tau
@@ -253,13 +254,43 @@ command resumes. Takes the flags of tau for models and safety, such as --model.
   --template TEXT       prompt with {COLUMN} for each row
   --out DIR             folder for results; default: FILE without its suffix, and -batch
   --jobs N              tasks at once; default: auto, by cores and free memory
-  --executor local|ray  run on this machine (default) or on a Ray cluster; --address joins one
   --max-cost USD        stop at this cost
   --fail-fast N         stop after N failed tasks
   --keep failed|all|none  keep the folders of these tasks; default: failed
   --collect branch|pr   push the changes of each task that is done
   --rpm N, --tpm N      requests and tokens a minute, for each provider
   --dry-run             check the tasks and show the plan
+""",
+    "commit": """\
+usage: tau commit [--split] [--all] [--push] [--dry-run] [--yes] [--json] [FLAG ...]
+
+Commit what is staged, and nothing else, with a message that a model writes. Your hooks and signing apply.
+  --split              make several commits, each with one purpose; shows them first
+  --all                commit all changes of tracked files, as git commit --all
+  --push               push afterwards
+  --dry-run            show the messages; commit nothing
+  -y, --yes            do not ask
+  --json               print JSON
+  --no-changelog       leave CHANGELOG.md alone
+  --legacy             write the message in one request, without summaries
+  -c, --context TEXT   what the model should know
+  -m, --model PATTERN  model to use; default: the role commit, else smol
+""",
+    "memory": """\
+usage: tau memory list                  list memories, the latest first
+       tau memory search WORD ...       search as the agent does
+       tau memory show ID               show one
+       tau memory add TEXT              add one
+       tau memory edit ID TEXT          replace its text
+       tau memory forget ID ...         delete some
+       tau memory clear --yes           delete all of the scope
+       tau memory stats                 count them
+       tau memory doctor                check the file
+       tau memory export [FILE]         write JSON lines
+       tau memory import FILE|FOLDER    read JSON lines, or a folder of Markdown files
+
+  --scope project|global|all   whose memories; default: project
+  --json                       print JSON
 """,
     "bench": """\
 usage: tau bench [SUITE] [--model PATTERN ...] [--set KEY=VALUE ...] [--repeat N] [FLAG ...]

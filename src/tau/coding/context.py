@@ -52,6 +52,10 @@ class ModelRoles:
     def role(self, name: str) -> Model:
         return self._roles.get(name, self.default)
 
+    def first_of(self, *names: str) -> str:
+        """The first of these roles that is set, else the last."""
+        return next((name for name in names if name in self._roles), names[-1])
+
     def level(self, name: str) -> ThinkingLevel | None:
         """The thinking level of a role, as its model has it; None if the role names none."""
         level = self._levels.get(name)

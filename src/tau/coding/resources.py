@@ -19,8 +19,10 @@ from tau.config.settings import Settings
 if TYPE_CHECKING:
     from tau.backends.ssh.connections import Connections
     from tau.backends.ssh.hosts import SshHost
+    from tau.coding.project_memory import ProjectMemory
     from tau.coding.sandbox import LateSandbox
 
+project_memory = late("tau.coding.project_memory")
 ssh_connections = late("tau.backends.ssh.connections")
 ssh_hosts = late("tau.backends.ssh.hosts")
 ssh_info = late("tau.backends.ssh.info")
@@ -34,6 +36,7 @@ class SessionResources(Struct, frozen=True, kw_only=True):
     hosts: "Mapping[str, SshHost]" = {}
     connections: "Connections | None" = None
     sandbox: "LateSandbox | None" = None
+    memory: "ProjectMemory | None" = None
     warnings: list[str] = []
 
 
@@ -52,7 +55,10 @@ async def open_resources(
     kernels = Kernels(runner, python=settings.python.interpreter, mode=settings.python.kernel_mode)
     await services.enter_async_context(shell)
     await services.enter_async_context(kernels)
-    known = SessionResources(shell=shell, kernels=kernels, sandbox=sandbox)
+    memory = (
+        None if settings.memory.backend == "off" else project_memory.open_memory(paths, cwd, settings.memory)
+    )
+    known = SessionResources(shell=shell, kernels=kernels, sandbox=sandbox, memory=memory)
     projects = project_folders(cwd)
     folders = (paths.home, *(folder / PROJECT_FOLDER for folder in projects), *projects)
     if not any(mode_of(folder / name) for folder in folders for name in ("ssh.json", ".ssh.json")):

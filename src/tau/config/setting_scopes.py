@@ -8,7 +8,7 @@ not listed here belongs to the user; a test wants each one to be listed, or mark
 from collections.abc import Sequence
 from typing import Any, Literal
 
-USER_GROUPS = ("theme", "statusLine", "display", "interaction", "local", "ssh")
+USER_GROUPS = ("theme", "statusLine", "display", "interaction", "local", "ssh", "commit", "memory")
 """How the screen looks and reacts, and what tau finds and connects to."""
 
 USER_ONLY = frozenset(

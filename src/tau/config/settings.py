@@ -482,6 +482,34 @@ class McpSettings(Struct, frozen=True, rename="camel"):
     ] = 20_000
 
 
+class CommitSettings(Struct, frozen=True, rename="camel"):
+    map_reduce_enabled: Annotated[
+        bool, Meta(description="Summarize a long diff in parts before writing its message")
+    ] = True
+    map_reduce_min_files: Annotated[int, Meta(description="Fewer files are never summarized", ge=1)] = 4
+    map_reduce_max_file_tokens: Annotated[int, Meta(description="Tokens of one file that count", ge=100)] = (
+        50_000
+    )
+    map_reduce_timeout_ms: Annotated[int, Meta(description="Limit for one request", ge=1_000)] = 120_000
+    map_reduce_max_concurrency: Annotated[int, Meta(description="Requests at once", ge=1, le=32)] = 5
+    changelog_max_diff_chars: Annotated[
+        int, Meta(description="Characters of a diff that changelog entries are made from", ge=1_000)
+    ] = 120_000
+
+
+class MemorySettings(Struct, frozen=True, rename="camel"):
+    backend: Annotated[
+        Literal["off", "local", "mnemopi"],
+        Meta(description="Long-term memory: off, or local (a file on this machine; alias mnemopi)"),
+    ] = "off"
+    scoping: Annotated[
+        Literal["global", "per-project", "per-project-tagged"],
+        Meta(description="Share memories with all projects, with none, or read both"),
+    ] = "per-project"
+    db_path: Annotated[str | None, Meta(description="File of the memories")] = None
+    recall_limit: Annotated[int, Meta(description="Memories that one search returns", ge=1, le=50)] = 8
+
+
 class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     """All settings with their defaults. Files spell keys in camelCase, with nested or dotted groups."""
 
@@ -547,6 +575,8 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     read: ReadSettings = ReadSettings()
     edit: EditSettings = EditSettings()
     search: SearchSettings = SearchSettings()
+    commit: CommitSettings = CommitSettings()
+    memory: MemorySettings = MemorySettings()
     images: ImagesSettings = ImagesSettings()
     inspect_image: InspectImageSettings = InspectImageSettings()
     local: LocalSettings = LocalSettings()

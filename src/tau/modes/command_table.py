@@ -45,6 +45,7 @@ _TABLE = {
             *("review", "[BRANCH|COMMIT] [FOCUS]"),
             *("Review uncommitted changes, a branch or a commit", "review.review", IDLE),
         ),
+        ("commit", "[--split] [CONTEXT]", "Commit what is staged", "commit.commit", IDLE),
         ("init", "[INSTRUCTIONS]", "Write AGENTS.md for this project", "conversation.init", IDLE),
     ),
     "Sessions": (

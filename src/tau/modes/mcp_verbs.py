@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import DecodeError, Struct, json, to_builtins
+from msgspec.json import schema_components
 
 from tau.base import secrets
 from tau.base.errors import TauError, UsageError
@@ -18,7 +19,7 @@ from tau.base.text import clean_line, shortened, strip_controls
 from tau.coding.ports import ServerStatus
 from tau.config.paths import PROJECT_FOLDER, repo_root
 from tau.ext.mcp import report
-from tau.ext.mcp.config import NAME, ServerEntry, read_server
+from tau.ext.mcp.config import NAME, McpServer, ServerEntry, read_server
 from tau.ext.mcp.config_edit import change_member
 from tau.ext.mcp.config_files import own_file, read_file
 from tau.ext.mcp.connection import ServerConnection
@@ -369,6 +370,16 @@ async def log_out(servers: McpServers, args: VerbArgs) -> VerbReport:
     return VerbReport(f"Logged out of {entry.name}.")
 
 
+async def show_schema(servers: McpServers, args: VerbArgs) -> VerbReport:
+    """For editors: what mcp.json may hold."""
+    (server,), parts = schema_components([McpServer], ref_template="#/$defs/{name}")
+    names = {"type": "array", "items": {"type": "string"}}
+    tables = {"mcpServers": {"type": "object", "additionalProperties": server}}
+    lists = dict.fromkeys(("disabledServers", "enabledServers"), names)
+    schema = {"type": "object", "properties": {**tables, **lists}, "$defs": parts}
+    return VerbReport(json.format(json.encode(schema), indent=2).decode(), schema)
+
+
 async def reconnect_server(servers: McpServers, args: VerbArgs) -> VerbReport:
     connection = _connection(servers, args.words[0])
     connection.reconnect()
@@ -437,6 +448,7 @@ VERBS: dict[str, tuple[Verb, str, int, int, bool]] = {
     "logout": (log_out, "NAME", 1, 1, False),
     "reconnect": (reconnect_server, "NAME", 1, 1, False),
     "logs": (show_logs, "NAME", 1, 1, False),
+    "schema": (show_schema, "", 0, 0, False),
     "pins": (show_pins, "[NAME [forget]]", 0, 2, False),
 }
 

@@ -17,6 +17,7 @@ from tau.ai.wire import AssistantMessage
 from tau.base import log
 from tau.base.errors import TauError, UsageError
 from tau.base.run import LocalRunner
+from tau.coding.context import ModelRoles
 from tau.coding.ports import SessionFactory
 from tau.coding.session.session import Session
 from tau.coding.session.storage.log import SessionLog
@@ -88,6 +89,7 @@ class Connection(Struct, frozen=True):
 
     model: Model
     stream: StreamFunction
+    roles: ModelRoles
 
 
 @asynccontextmanager
@@ -107,7 +109,7 @@ async def connect(
         services.callback(runner.close)
         memory_log = SessionLog.new(None, options.cwd)
         models = await open_models(options, settings, paths, environ, runner, memory_log, services)
-        yield Connection(models.resolved.model, options.stream or models.client.stream)
+        yield Connection(models.resolved.model, options.stream or models.client.stream, models.roles)
 
 
 def session_factory(options: SessionOptions, environ: Mapping[str, str] = os.environ) -> SessionFactory:

@@ -163,3 +163,41 @@ def test_no_repository_is_an_error(tmp_path: Path) -> None:
             assert not play.agent_requests
 
     asyncio.run(main())
+
+
+def test_absolute_paths_into_the_original_are_refused(repository: Path) -> None:
+    target = repository / "a.txt"
+
+    def agent(assignment: str, turn: int):  # type: ignore[no-untyped-def]
+        return [Use("write", path=str(target), content="gone")] if turn == 0 else yielded("done")
+
+    async def main() -> str:
+        play = Play([[task("work", id="W", isolated=True)], [Say("ok")]], agent)
+        async with session_of(
+            play, repository, settings={"task.isolation.mode": "worktree", **YOLO}
+        ) as session:
+            await session.prompt("go")
+            await finish(session)
+            return str(play.agent_requests[1].messages[-1])
+
+    assert "You work in a copy of" in asyncio.run(main())
+    assert target.read_text().startswith("one")
+
+
+def test_undo_reverts_merged_changes(repository: Path) -> None:
+    def agent(assignment: str, turn: int):  # type: ignore[no-untyped-def]
+        return (
+            [Use("bash", command="sed -i s/one/ONE/ a.txt; echo n > n.txt")] if turn == 0 else yielded("done")
+        )
+
+    async def main() -> None:
+        play = Play([[task("work", id="W", isolated=True)], [Say("ok")]], agent)
+        settings = {"task.isolation.mode": "worktree", "async.enabled": False, **YOLO}
+        async with session_of(play, repository, settings=settings) as session:
+            await session.prompt("go")
+            assert (repository / "n.txt").exists()
+            assert session.recorder is not None
+            await session.recorder.change_back(lambda undo: undo.plan())
+
+    asyncio.run(main())
+    assert (repository / "a.txt").read_text().startswith("one\n") and not (repository / "n.txt").exists()

@@ -39,7 +39,16 @@ def test_tools_come_in_table_order_and_once() -> None:
 
 
 def test_optional_tools_exist_only_where_useful() -> None:
-    assert not usual() & {"ssh", "checkpoint", "rewind", "inspect_image", "ask"}
+    assert not usual() & {
+        "ssh",
+        "checkpoint",
+        "rewind",
+        "inspect_image",
+        "ask",
+        "recall",
+        "retain",
+        "memory_edit",
+    }
     hosts = SessionResources(hosts={"box": SshHost(name="box", address="box")})
     assert usual(ToolParts(Settings(), resources=hosts)) - usual() == {"ssh"}
     assert usual(ToolParts(Settings(), can_ask=True)) - usual() == {"ask"}

@@ -16,7 +16,7 @@ from tau.coding.task.permissions import AgentPermissions
 from tau.coding.task.questions import AgentDialogs, AgentUi
 from tau.coding.task.report_finding import ReportFinding
 from tau.coding.task.seat import AGENT_SETTINGS, AgentSeat
-from tau.coding.task.subagent import ForcedYield, Subagent
+from tau.coding.task.subagent import AgentRules, Subagent
 from tau.coding.task.yield_result import Yield
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Seating:
                 AgentPermissions(caller, definition.mode, plan, log, emit)
             ),
             gate=RequestGate(agent.meter, self._team.pauses, lambda model: self._check(agent, model)).wrap,
-            hooks=ForcedYield(agent),
+            hooks=AgentRules(agent),
             ui=ui,
             dialogs=dialogs,
             trusted=self._team.session.trusted,

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from tau.agent.events import AgentEvent, MessageEnd, RetryStart, ToolEnd, ToolStart, TurnEnd
-from tau.agent.hooks import Hooks
+from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.loop import Outcome
 from tau.agent.queue import user_message
 from tau.ai.dialect import Request
@@ -421,11 +421,22 @@ class Subagent:
         )
 
 
-class ForcedYield(Hooks):
-    """Makes the next answer a yield, where the server supports that."""
+class AgentRules(Hooks):
+    """Makes the next answer a yield if it must be one, and keeps isolated agents in their copies."""
 
     def __init__(self, agent: Subagent) -> None:
         self._agent = agent
+
+    async def before_tool(self, question: ToolQuestion) -> str | None:
+        """An isolated agent leaves the original alone, also where its permissions would allow more."""
+        place = self._agent.workspace
+        if place is None:
+            return None
+        for path in (*question.effects.writes, *question.effects.reads):
+            if path.is_relative_to(place.original) and not path.is_relative_to(place.files):
+                inner = path.relative_to(place.original)
+                return f"You work in a copy of {place.original}; use {place.files / inner} instead."
+        return None
 
     async def before_request(self, request: Request) -> Request:
         if not self._agent.force_yield:

@@ -71,6 +71,10 @@ class AgentWorkspace:
     def files(self) -> Path:
         return self._require().files
 
+    @property
+    def original(self) -> Path:
+        return Path(self._require().info.root)
+
     def _require(self) -> RepositoryCopy:
         if self._workspace is None:
             raise TauError(f"The copy of {self._agent.id} has been merged and removed.")

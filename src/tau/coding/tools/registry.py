@@ -32,8 +32,11 @@ _find = late("tau.coding.tools.find")
 _inspect_image = late("tau.coding.tools.inspect_image")
 _irc = late("tau.coding.tools.irc")
 _job = late("tau.coding.tools.job")
+_memory_edit = late("tau.coding.tools.memory_edit")
 _read = late("tau.coding.tools.read")
+_recall = late("tau.coding.tools.recall")
 _resolve = late("tau.coding.tools.resolve")
+_retain = late("tau.coding.tools.retain")
 _rewind = late("tau.coding.tools.rewind")
 _search = late("tau.coding.tools.search")
 _ssh = late("tau.coding.tools.ssh")
@@ -68,6 +71,10 @@ class ToolEntry(Struct, frozen=True):
 
     make: Callable[[ToolParts], Tool[Any]]
     is_usual: Callable[[ToolParts], bool] = lambda parts: True
+
+
+def _has_memory(parts: ToolParts) -> bool:
+    return parts.resources.memory is not None
 
 
 # The order is the same in every request, so that servers can cache the prefix.
@@ -120,6 +127,9 @@ TOOLS: dict[str, ToolEntry] = {
         lambda parts: _irc.Irc(parts.team, parts.agent),
         lambda parts: parts.team is not None and parts.settings.task.max_recursion_depth > 0,
     ),
+    "recall": ToolEntry(lambda parts: _recall.Recall(parts.resources.memory), _has_memory),
+    "retain": ToolEntry(lambda parts: _retain.Retain(parts.resources.memory), _has_memory),
+    "memory_edit": ToolEntry(lambda parts: _memory_edit.MemoryEdit(parts.resources.memory), _has_memory),
     "ask": ToolEntry(
         lambda parts: _ask.Ask(parts.settings.interaction.ask_timeout_seconds), lambda parts: parts.can_ask
     ),

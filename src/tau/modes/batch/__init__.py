@@ -1,1 +1,1 @@
-"""Batch mode: runs many tasks to the end, on this machine or on a Ray cluster."""
+"""Batch mode: runs many tasks to the end, a few at a time."""

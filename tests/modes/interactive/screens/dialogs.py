@@ -1,5 +1,6 @@
 """Screens that ask the user: approvals, questions, plans, the setup, keys."""
 
+import subprocess
 from pathlib import Path
 
 from tau.ai.faux import Say, Use
@@ -176,6 +177,22 @@ async def delete(stage: Stage) -> None:
     await stage.ask("What is wrong?", "nmae")
     await stage.send("/session delete")
     await stage.show("Delete this session?")
+
+
+def stage_whitespace(root: Path) -> None:
+    path = root / "greeting.py"
+    path.write_text("if name:\n  greet()\n")
+    identity = ("-c", "user.name=A", "-c", "user.email=a@b")
+    for words in (("init", "-q"), ("add", "greeting.py"), (*identity, "commit", "-q", "-m", "Start")):
+        subprocess.run(["git", *words], cwd=root, check=True)
+    path.write_text("if name:\n    greet()\n")
+    subprocess.run(["git", "add", "greeting.py"], cwd=root, check=True)
+
+
+async def commit(stage: Stage) -> None:
+    stage_whitespace(stage.current.cwd)
+    await stage.send("/commit")
+    await stage.show("Commit?")
 
 
 async def edit_tasks(stage: Stage) -> None:
@@ -460,6 +477,13 @@ SCREENS = {
         ("Which key do you want to remove?", "Cancel", "Remove Anthropic"),
         opens="dialogs.login._choose_stored",
         command="logout",
+        typed=None,
+    ),
+    "commit": Screen(
+        commit,
+        ("Commit?", "style: change whitespace in greeting.py", "1. Yes", "2. No"),
+        opens="commands.commit.commit.<locals>.approve",
+        command="commit",
         typed=None,
     ),
     "session-delete": Screen(

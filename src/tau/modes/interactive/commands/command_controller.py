@@ -15,6 +15,7 @@ command_completion = late("tau.modes.interactive.commands.command_completion")
 user_lines = late("tau.modes.interactive.commands.user_lines")
 
 MODULES = {
+    "commit": late("tau.modes.interactive.commands.commit"),
     "context": late("tau.modes.interactive.commands.context"),
     "conversation": late("tau.modes.interactive.commands.conversation"),
     "display": late("tau.modes.interactive.commands.display"),

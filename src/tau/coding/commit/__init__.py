@@ -1,0 +1,1 @@
+"""Commits what is staged, with a message that a model writes."""

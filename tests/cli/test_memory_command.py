@@ -1,0 +1,68 @@
+"""`tau memory`: what people see and change."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tau.base.errors import UsageError
+from tau.cli.memory_command import run
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_add_search_edit_forget(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["add", "The", "cache", "is", "warm"]) == 0
+    id = capsys.readouterr().out.strip()
+    assert run(["search", "caches"]) == 0 and id in capsys.readouterr().out
+    assert run(["edit", id, "The queue is warm"]) == 0 and run(["search", "cache"]) == 1
+    capsys.readouterr()
+    run(["show", id])
+    assert capsys.readouterr().out.startswith("The queue is warm\n")
+    run(["list", "--json"])
+    assert [item["id"] for item in json.loads(capsys.readouterr().out)] == [id]
+    assert run(["stats"]) == 0 and run(["doctor"]) == 0
+    assert run(["forget", id]) == 0 and run(["list"]) == 0
+    assert capsys.readouterr().out.endswith("No memories.\n")
+
+
+def test_an_export_can_be_imported_twice(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["add", "one"])
+    run(["add", "two"])
+    run(["export", "out.jsonl"])
+    run(["clear", "--yes"])
+    capsys.readouterr()
+    assert run(["import", "out.jsonl"]) == 0 and run(["import", "out.jsonl"]) == 0
+    assert capsys.readouterr().out == "2 of 2 memories are new.\n0 of 2 memories are new.\n"
+
+
+def test_a_folder_of_markdown_is_imported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "memory").mkdir()
+    (project / "memory" / "MEMORY.md").write_text("Prefer tabs in Makefiles.\n")
+    run(["import", "memory"])
+    assert run(["search", "makefile"]) == 0 and "Prefer tabs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["show"], ["nope"], ["show", "x"], ["clear"], ["clear", "--yes", "--scope", "all"], ["import", "x"]],
+)
+def test_misuse_is_reported(words: list[str]) -> None:
+    with pytest.raises(UsageError):
+        run(words)
+
+
+def test_a_bad_line_of_an_import_is_named_and_nothing_is_stored(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "x.jsonl").write_text('{"text": "good"}\n{"text": 3}\n')
+    with pytest.raises(UsageError, match=r"x\.jsonl:2"):
+        run(["import", "x.jsonl"])
+    run(["list"])
+    assert capsys.readouterr().out == "No memories.\n"
