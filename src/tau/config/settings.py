@@ -585,10 +585,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     ttsr: StreamRuleSettings = StreamRuleSettings()
     skills: SkillsSettings = SkillsSettings()
     hooks: HooksSettings = HooksSettings()
-    disabled_providers: Annotated[
-        list[str],
-        Meta(description="Providers whose files are not used, such as cursor; see tau extensions list"),
-    ] = []
+    disabled_providers: Annotated[list[str], Meta(description="Providers to ignore, such as cursor")] = []
     disabled_extensions: Annotated[
         list[str], Meta(description="Items that are not used, as KIND:NAME, such as skills:pdf")
     ] = []
