@@ -21,11 +21,13 @@ from tau.agent.arguments import full_schema
 from tau.agent.tool import Tool
 from tau.ai.catalog import load_catalog
 from tau.backends.syntax.languages import LANGUAGES
+from tau.backends.web.sites import load_sites
 from tau.cli.help import markdown_table
 from tau.coding.tools.registry import TOOLS, ToolParts
 from tau.config.descriptions import show_value
 from tau.config.setting_table import describe_settings
 from tau.config.settings import EDIT_MODES, EditMode, EditSettings, Settings
+from tau.config.web_access import SEARCH_KEYS
 from tau.ext.mcp.config import McpServer
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -56,6 +58,26 @@ def providers() -> str:
         marks = [mark for mark, is_set in (("plan", one.plan), ("when named", one.on_request)) if is_set]
         cells = (f"`{one.id}`", name, keys, f"`{one.api}`", default, ", ".join(marks))
         lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def sites() -> str:
+    """List the site handlers with the hosts that they ask."""
+    lines = ["| method | asks |", "|---|---|"]
+    for site in load_sites():
+        addresses = (*site.requests.values(), *site.optional.values())
+        hosts = dict.fromkeys(f"`{re.sub(r'{.*?}', '*', one).split('/')[2]}`" for one in addresses)
+        lines.append(f"| `{site.name}` | {', '.join(hosts)} |")
+    return "\n".join(lines)
+
+
+def searches() -> str:
+    """List the search providers in the order in which they are tried."""
+    lines = ["| provider | key |", "|---|---|"]
+    for name, key in SEARCH_KEYS.items():
+        ways = [f"`{variable}`" for variable in key.variables]
+        ways += [f"`tau login {key.login}`"] if key.login else []
+        lines.append(f"| `{name}` | {', '.join(ways)} |")
     return "\n".join(lines)
 
 
@@ -139,6 +161,8 @@ def mcp_fields() -> str:
 
 
 TABLES: dict[str, Callable[..., str]] = {
+    "searches": searches,
+    "sites": sites,
     **COMMAND_TABLES,
     **KEY_TABLES,
     **RPC_TABLES,

@@ -351,6 +351,11 @@ def unknown_host(folder: Path) -> Asked:
 
 
 @request
+def search_without_a_provider(folder: Path) -> Asked:
+    return "web_search", {"query": "q" * 100_000}
+
+
+@request
 def goal_of_a_checkpoint(folder: Path) -> Asked:
     return "checkpoint", {"goal": "g" * 100_000}
 

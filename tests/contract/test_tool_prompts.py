@@ -23,7 +23,7 @@ lines `N:text`. Without a selector a long code file is summarized, bodies omitte
 get the first 300 lines. One call returns at most 3000 lines or 50 KiB.
 Selectors: `a.py:50-100`, `:50+10` (10 lines), `:50-`, `:5-9,40-60`, `:raw` (verbatim).
 Also: archives (`a.zip:inner/path`), SQLite (`a.db`, `a.db:table`, `a.db:table:key`, `a.db?q=SELECT ...`), notebooks,
-pdf, docx, pptx, xlsx, epub, `artifact://ID` (full output of an earlier call), `local://PATH` (your notes), `tau://` (tau's
+pdf, docx, pptx, xlsx, epub, web pages (`https://...`, as Markdown; `:raw` for HTML), `artifact://ID` (full output of an earlier call), `local://PATH` (your notes), `tau://` (tau's
 documentation).\
 """,
             "bash": """\
@@ -127,6 +127,11 @@ The report is all you will remember: include every finding that matters, with pa
             "inspect_image": """\
 Ask a vision model about one local image file (png, jpeg, gif, webp) and get its answer as text.
 Put everything you want to know into `question`: what to look for, and the form of the answer.\
+""",
+            "web_search": """\
+Search the web: returns an answer or snippets, and the addresses of the sources. Use it for what is newer than your
+knowledge, for current versions, errors and documentation; then `read` the best addresses. Cite the sources you used.
+Some providers ignore `recency`.\
 """,
             "task": """\
 Start agents that work in parallel, each in its own conversation, and report back: for independent parts of a large

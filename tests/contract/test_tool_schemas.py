@@ -204,6 +204,15 @@ def test_schemas(tmp_path: Path) -> None:
                 },
                 "required": ["path", "question"],
             },
+            "web_search": {
+                "type": "object",
+                "properties": {
+                    "query": {"type": "string"},
+                    "recency": {"enum": ["day", "month", "week", "year"], "type": "string"},
+                    "limit": {"type": "integer"},
+                },
+                "required": ["query"],
+            },
             "task": {
                 "type": "object",
                 "properties": {

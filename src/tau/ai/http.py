@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import cache, partial
 from typing import TypeAlias
 
-from tau.ai.http_connect import connect, tls_context
+from tau.ai.http_connect import Dial, connect, dial, tls_context
 from tau.ai.http_response import HttpConnection, HttpResponse, StaleConnection
 from tau.ai.proxy import Url, parse_url, proxy_for
 from tau.ai.transport import Timeouts
@@ -22,9 +22,16 @@ _Route: TypeAlias = tuple[str, str, Url | None]  # scheme, peer and proxy
 
 
 class HttpTransport:
-    """Implements `Transport`. `environ` says which proxies and certificates to use."""
+    """Implements `Transport`. `environ` says which proxies and certificates to use; `dial` connects."""
 
-    def __init__(self, environ: Mapping[str, str] | None = None, timeouts: Timeouts | None = None) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str] | None = None,
+        timeouts: Timeouts | None = None,
+        *,
+        dial: Dial = dial,
+    ) -> None:
+        self._dial = dial
         self._timeouts = timeouts or Timeouts()
         self._environ = os.environ if environ is None else environ
         self._tls = cache(partial(tls_context, self._environ))
@@ -54,7 +61,7 @@ class HttpTransport:
             with suppress(StaleConnection):  # an idle connection was closed before the request
                 response = await HttpResponse(connection, bodiless=bodiless).head(*request, timeouts=limits)
         if response is None:
-            connection = await connect(place, proxy, self._tls, limits)
+            connection = await connect(place, proxy, self._tls, limits, self._dial)
             response = await HttpResponse(connection, bodiless=bodiless).head(*request, timeouts=limits)
         del request
         try:

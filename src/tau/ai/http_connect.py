@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 from asyncio.staggered import staggered_race
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import zip_longest
@@ -26,11 +26,16 @@ class ConnectFailed(ProviderError):
 
 
 Address: TypeAlias = tuple[int, int, int, str, Any]  # as getaddrinfo gives it
+Dial: TypeAlias = Callable[[str, int], Awaitable[socket.socket]]
 
 
 async def dial(host: str, port: int) -> socket.socket:
     """Return a connected socket. Raises OSError if no address answers."""
-    addresses = await _addresses(host, port)
+    return await dial_addresses(await look_up(host, port))
+
+
+async def dial_addresses(addresses: Sequence[Address]) -> socket.socket:
+    """Like `dial`, for the addresses that a name has."""
     if len(addresses) == 1:
         return await _connect(addresses[0])
     sock, _, errors = await staggered_race([partial(_connect, one) for one in addresses], NEXT_ADDRESS_S)
@@ -40,13 +45,13 @@ async def dial(host: str, port: int) -> socket.socket:
     return connected
 
 
-async def _addresses(host: str, port: int) -> Sequence[Address]:
+async def look_up(host: str, port: int) -> Sequence[Address]:
     """Resolve in a daemon thread: a hanging resolver must not block the exit."""
     # Python encodes a text as an international name, for which it first loads tables.
     name = host.encode() if host.isascii() and host.isprintable() else host
-    look_up = partial(socket.getaddrinfo, name, port, type=socket.SOCK_STREAM)
+    ask_system = partial(socket.getaddrinfo, name, port, type=socket.SOCK_STREAM)
     with suppress(socket.gaierror, UnicodeError):
-        return look_up(flags=socket.AI_NUMERICHOST)
+        return ask_system(flags=socket.AI_NUMERICHOST)
     loop = asyncio.get_running_loop()
     found: asyncio.Future[Sequence[Address]] = loop.create_future()
 
@@ -56,7 +61,7 @@ async def _addresses(host: str, port: int) -> Sequence[Address]:
 
     def ask() -> None:
         try:
-            outcome = partial(found.set_result, look_up())
+            outcome = partial(found.set_result, ask_system())
         except OSError as error:
             outcome = partial(found.set_exception, error)
         except UnicodeError:
@@ -119,16 +124,23 @@ def tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
 
 
 async def connect(
-    url: Url, proxy: Url | None, tls: Callable[[], ssl.SSLContext], timeouts: Timeouts
+    url: Url,
+    proxy: Url | None,
+    tls: Callable[[], ssl.SSLContext],
+    timeouts: Timeouts,
+    dial_server: Dial = dial,
 ) -> HttpConnection:
-    """Open a connection to the server, or to the proxy that forwards a plain request."""
+    """Open a connection to the server, or to the proxy that forwards a plain request.
+
+    `dial_server` connects to a server, not to a proxy, which is the user's choice.
+    """
     first, peer = (url, url.peer) if proxy is None else (proxy, f"the proxy {proxy.peer}")
     writer: asyncio.StreamWriter | None = None
     try:
         async with asyncio.timeout(timeouts.connect):
             secure = first.scheme == "https"
             reader, writer = await asyncio.open_connection(
-                sock=await dial(first.host, first.port),
+                sock=await (dial_server if proxy is None else dial)(first.host, first.port),
                 ssl=tls() if secure else None,
                 server_hostname=first.host if secure else None,
             )

@@ -56,6 +56,7 @@ class HttpResponse:
     def __init__(self, connection: HttpConnection, *, bodiless: bool = False) -> None:
         self.connection = connection
         self.status = 0
+        self.body_bytes = 0  # received so far, before decompression
         self.headers: dict[str, str] = {}
         self.complete = self.keep_alive = self.closed = False
         self._bodiless = bodiless
@@ -191,6 +192,7 @@ class HttpResponse:
 
     def on_body(self, data: bytes) -> None:
         if not self.complete:
+            self.body_bytes += len(data)
             self._pieces.append(data)
             self._bytes_since_body = 0
 

@@ -280,7 +280,17 @@ _COMMANDS = (
         "--json",
         values={"get": SETTINGS, "set": SETTINGS, "reset": SETTINGS},
     ),
-    Subcommand("read PATH[:LINES]", "show what the read tool gives the model", completes=FILE),
+    Subcommand(
+        "read PATH|URL[:LINES]",
+        "show what the read tool gives the model",
+        options="--raw --json",
+        completes=FILE,
+    ),
+    Subcommand(
+        "search QUERY",
+        "search the web as the model does",
+        options="--provider --providers --recency --limit --compact --json",
+    ),
     Subcommand("grep PATTERN [PATH ...]", "show what the search tool gives the model", completes=FILE),
     Subcommand("edit < PATCH", "apply an edit in the model's format"),
     Subcommand(

@@ -42,6 +42,7 @@ plugin_command = late("tau.cli.plugin_command")
 plan_usage_command = late("tau.cli.plan_usage_command")
 sessions_command = late("tau.cli.sessions_command")
 sandbox_command = late("tau.cli.sandbox_command")
+search_command = late("tau.cli.search_command")
 shell_command = late("tau.cli.shell_command")
 mcp_command = late("tau.cli.mcp_command")
 memory_command = late("tau.cli.memory_command")
@@ -159,6 +160,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "plugin": plugin_command,
         "sandbox": sandbox_command,
         "sessions": sessions_command,
+        "search": search_command,
         "shell": shell_command,
         "ssh": ssh_command,
         "stats": stats_command,

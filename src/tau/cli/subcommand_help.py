@@ -10,9 +10,11 @@ usage: tau config list [--json]           list settings, their values and origin
        tau config schema                  print a JSON schema for editors
 """,
     "read": """\
-usage: tau read PATH[:LINES]
+usage: tau read PATH|URL[:LINES] [--raw] [--json]
 
-Show what the read tool gives the model: tau read src/app.py:10-20.
+Show what the read tool gives the model: tau read src/app.py:10-20, tau read https://example.com.
+  --raw   without line numbers; of a web page, its source
+  --json  print JSON with the details
 To send a message that starts with this word, quote it: tau "read the README".
 """,
     "grep": """\
@@ -20,6 +22,14 @@ usage: tau grep PATTERN [PATH ...]
 
 Show what the search tool gives the model, by default for this folder. Put -- before a PATTERN like --help.
 To send a message that starts with this word, quote it: tau "grep for TODO".
+""",
+    "search": """\
+usage: tau search QUERY [--provider NAME] [--recency day|week|month|year] [--limit N] [--compact] [--json]
+       tau search --providers [--json]  list search providers, and what the missing ones need
+
+Show what the web_search tool gives the model.
+  --compact  only addresses and titles
+To send a message that starts with this word, quote it: tau "search for TODO".
 """,
     "edit": """\
 usage: tau edit < PATCH

@@ -17,13 +17,21 @@ from tau.sdk import call_tool
 
 def run(name: str, words: list[str]) -> int:
     """Return the exit code: 0, or 1 if the tool failed."""
-    tool, arguments = _call(name, words[1:] if words[:1] == ["--"] else words)
+    end = words.index("--") if "--" in words else len(words)
+    flags = {word for word in words[:end] if name == "read" and word in ("--raw", "--json")}
+    words = [word for word in words[:end] if word not in flags] + words[end + 1 :]
+    tool, arguments = _call(name, words, raw="--raw" in flags)
     try:
         output = asyncio.run(call_tool(tool, arguments, Path.cwd(), approved=True))
     except ToolError as error:
         sys.stderr.write(f"tau: {plain(str(error))}\n")
         return 1
     out = OutputStream(STDOUT)
+    if "--json" in flags:
+        out.write(
+            json.format(json.encode({"content": output.content, "details": output.details}), indent=2) + b"\n"
+        )
+        return 1 if output.is_error else 0
     for part in output.content:
         if isinstance(part, ImageContent):
             out.text(f"[{part.mime_type}, {len(part.data)} characters of base64]\n")
@@ -32,9 +40,10 @@ def run(name: str, words: list[str]) -> int:
     return 1 if output.is_error else 0
 
 
-def _call(name: str, words: list[str]) -> tuple[str, dict[str, Any]]:
+def _call(name: str, words: list[str], *, raw: bool = False) -> tuple[str, dict[str, Any]]:
     if name == "read" and len(words) == 1:
-        return "read", {"path": words[0]}
+        path = words[0]
+        return "read", {"path": f"{path}:raw" if raw and not path.endswith(":raw") else path}
     if name == "grep" and words:
         return "search", {"pattern": words[0], "paths": words[1:] or ["."]}
     if name == "edit" and not words and not sys.stdin.isatty():

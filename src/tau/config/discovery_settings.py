@@ -1,8 +1,25 @@
-"""Settings of what is found in the folders of tau and of other agents: instructions, skills, rules."""
+"""Settings of what tau finds: instructions, skills and rules of agents, MCP servers, the web."""
 
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+
+SearchProviderName = Literal[
+    "tavily",
+    "perplexity",
+    "brave",
+    "jina",
+    "kimi",
+    "anthropic",
+    "gemini",
+    "codex",
+    "zai",
+    "exa",
+    "parallel",
+    "kagi",
+    "synthetic",
+    "searxng",
+]
 
 
 class ContextFilesSettings(Struct, frozen=True, rename="camel"):
@@ -85,3 +102,59 @@ class HooksSettings(Struct, frozen=True, rename="camel"):
     allowed_hosts: Annotated[
         list[str], Meta(description="Hosts that http hooks may call, besides this machine")
     ] = []
+
+
+class FetchSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Let read fetch web addresses")] = True
+    allow_private: Annotated[
+        list[str],
+        Meta(
+            description="Private hosts that read may fetch: localhost:3000, 10.0.0.0/8, wiki.corp or"
+            " *.corp:8080"
+        ),
+    ] = []
+
+
+class WebProviderSettings(Struct, frozen=True, rename="camel"):
+    web_search: Annotated[
+        Literal["auto"] | SearchProviderName,
+        Meta(description="Search provider to try first; auto: in the order of tau search --providers"),
+    ] = "auto"
+    fetch: Annotated[
+        Literal["auto", "native", "trafilatura", "lynx", "parallel", "jina"],
+        Meta(
+            description="Converts web pages to text; auto and native: here, trafilatura and lynx: with"
+            " that program, jina and parallel: that service gets the address"
+        ),
+    ] = "auto"
+
+
+class WebSearchSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Offer web search if a provider has a key")] = True
+
+
+class ExaSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Use Exa")] = True
+    enable_search: Annotated[bool, Meta(description="Search with Exa")] = True
+
+
+class SearxngSettings(Struct, frozen=True, rename="camel"):
+    endpoint: Annotated[str | None, Meta(description="Address of your SearXNG server")] = None
+    token: Annotated[str | None, Meta(description="Bearer token for it")] = None
+    basic_username: Annotated[str | None, Meta(description="User name for it")] = None
+    basic_password: Annotated[str | None, Meta(description="Password for it")] = None
+    categories: Annotated[str | None, Meta(description="Categories to search, such as it,science")] = None
+    language: Annotated[str | None, Meta(description="Language of the results, such as en")] = None
+
+
+class McpSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Start the MCP servers that files define")] = True
+    discovery_mode: Annotated[bool, Meta(description="Old name of tools.discoveryMode: mcp-only")] = False
+    sampling_tokens: Annotated[
+        int,
+        Meta(
+            description="Tokens per session that servers may use from your model; 0: none",
+            ge=0,
+            extra={"scope": "user"},
+        ),
+    ] = 20_000

@@ -8,10 +8,16 @@ from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
 from tau.base.sizes import MIB
 from tau.config.discovery_settings import (
     ContextFilesSettings,
+    ExaSettings,
+    FetchSettings,
     HooksSettings,
+    McpSettings,
     RulesSettings,
+    SearxngSettings,
     SkillsSettings,
     StreamRuleSettings,
+    WebProviderSettings,
+    WebSearchSettings,
 )
 from tau.config.interface_settings import (
     DisplaySettings,
@@ -471,17 +477,6 @@ class ThinkingBudgets(Struct, frozen=True, rename="camel"):
     max: Annotated[int, Meta(description="Tokens at level max", ge=1024)] = THINKING_BUDGETS["max"]
 
 
-class McpSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Start the MCP servers that files define")] = True
-    discovery_mode: Annotated[bool, Meta(description="Old name of tools.discoveryMode: mcp-only")] = False
-    sampling_tokens: Annotated[
-        int,
-        Meta(
-            description="Tokens per session that servers may use from your model; 0: none", ge=0, extra=USER
-        ),
-    ] = 20_000
-
-
 class CommitSettings(Struct, frozen=True, rename="camel"):
     map_reduce_enabled: Annotated[
         bool, Meta(description="Summarize a long diff in parts before writing its message")
@@ -575,6 +570,11 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     read: ReadSettings = ReadSettings()
     edit: EditSettings = EditSettings()
     search: SearchSettings = SearchSettings()
+    fetch: FetchSettings = FetchSettings()
+    web_search: WebSearchSettings = field(name="web_search", default=WebSearchSettings())
+    providers: WebProviderSettings = WebProviderSettings()
+    exa: ExaSettings = ExaSettings()
+    searxng: SearxngSettings = SearxngSettings()
     commit: CommitSettings = CommitSettings()
     memory: MemorySettings = MemorySettings()
     images: ImagesSettings = ImagesSettings()

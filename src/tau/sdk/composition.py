@@ -23,7 +23,7 @@ from tau.base.files import is_private, mode_of, temporary_folder
 from tau.base.late import late
 from tau.base.run import LocalRunner, Runner, find_shell
 from tau.base.tasks import shielded
-from tau.coding.approval.policy import Workspace, judge_connection
+from tau.coding.approval.policy import Workspace, judge_connection, may_redirect
 from tau.coding.approval.session_permissions import RuleStore, SessionPermissions
 from tau.coding.approval.tool_approval import ApprovalHook
 from tau.coding.context import CodingCall, ModelRoles
@@ -54,7 +54,7 @@ from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
 from tau.config.settings import Settings
 from tau.sdk.environment import LateFence, LateNestedContext, ToolEnvironment, make_environment, open_team
-from tau.sdk.models import SessionModels, open_models
+from tau.sdk.models import SessionModels, open_models, web_access
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, track_last_session
 
@@ -163,6 +163,7 @@ def _tools(
         can_ask=options.ui is not None,
         code=_code_detector(options),
         urls=environment.world.urls,
+        web=models.web,
         team=environment.team,
         agent=environment.team.agent,
     )
@@ -200,6 +201,7 @@ def _connect(
     if host is not None:
         host.bind(session, environment.world, ask, models.find)
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
+    models.web.may_connect = lambda name: may_redirect(session.permissions.current, name)
     environment.plan.changed = partial(_plan_changed, session)
     if not environment.team.agent:
         track_last_session(session, paths)
@@ -258,23 +260,21 @@ async def call_alone(
     settings = with_edit_mode(load_settings(paths, cwd).settings, environ)
     if approved:
         settings = replace(settings, tools=replace(settings.tools, approval_mode="yolo"))
-    runner, _, sandbox = await open_runners(options, settings, paths, services)
+    runner, outside, sandbox = await open_runners(options, settings, paths, services)
     conversation = SessionLog.new(None, cwd)
     environment = make_environment(conversation, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
     await environment.open(services)
     _register_supplies(environment, cache(lambda: supplying.Supplies(cwd, paths, settings)))
     permissions = _permissions(options, paths, settings, environment, conversation)
     folders = WorkspaceFolders(cwd, ())
-    hooks = _hooks(
-        options, paths, settings, environ, environment, folders, sandbox, permissions, records=False
-    )
-    [tool] = create_tools((name,), ToolParts(settings, urls=environment.world.urls))
+    known = (options, paths, settings, environ, environment, folders, sandbox, permissions)
+    hooks = _hooks(*known, records=False)
+    web = web_access(paths, environ, outside, may_connect=lambda name: approved)
+    [tool] = create_tools((name,), ToolParts(settings, urls=environment.world.urls, web=web))
     # There is nothing to rewind.
     world = replace(environment.world, checkpoints=None, denied=permissions.denied_files)
-    call = ToolCall("call", name, arguments)
-    context = CodingCall(world, call, lambda partial: None)
-    params, _ = tool.decode(arguments)
-    effects = tool.effects(params, cwd)
+    context = CodingCall(world, call := ToolCall("call", name, arguments), lambda partial: None)
+    effects = tool.effects(params := tool.decode(arguments)[0], cwd)
     refusal = await hooks.before_tool(ToolQuestion(call, tool, effects, context, faux.FAUX_MODEL))
     if refusal is not None:
         raise ToolError(refusal.text if isinstance(refusal, Refusal) else refusal)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -12,6 +12,7 @@ from tau.ai.client import Client
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.transport import Timeouts
+from tau.base import secrets
 from tau.base.clock import now_ms
 from tau.base.errors import UsageError
 from tau.base.late import late
@@ -25,6 +26,7 @@ from tau.config.credentials import KeyCredentials
 from tau.config.models_file import ModelsFile, add_providers, load_models_file, merge_models
 from tau.config.paths import Paths
 from tau.config.settings import Settings
+from tau.config.web_access import SEARCH_KEYS, WebAccess
 from tau.sdk.options import SessionOptions
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class SessionModels(Struct, frozen=True):
     roles: ModelRoles
     client: Client
     warnings: list[str]
+    web: WebAccess
     resolve: Callable[[str], Awaitable[Model | None]] | None = None  # fallback
     find: Callable[[str], Model] = lambda pattern: faux.FAUX_MODEL  # raises UsageError
     find_usable: Callable[[str], Awaitable[Model | None]] = _find_none
@@ -80,9 +83,10 @@ async def open_models(
     known_limits: dict[str, plan_limits.PlanLimits] = {}
     client.on_headers = _limits_watch(known_limits, credentials, paths)
     _connect_client(client, credentials, settings, file, keys, host)
+    web = web_access(paths, environ, runner)
     if options.stream is not None:
         resolved = ResolvedModel(model=faux.FAUX_MODEL)
-        return SessionModels(resolved, ModelRoles(resolved.model), client, file.warnings)
+        return SessionModels(resolved, ModelRoles(resolved.model), client, file.warnings, web)
     resolver = ModelResolver(
         catalog=catalog,
         credentials=credentials,
@@ -109,9 +113,8 @@ async def open_models(
 
     by_role = ModelRoles(resolved.model, roles, available, levels, known_limits, settings.local.num_ctx)
     warnings = [*file.warnings, *auth.warnings, *problems]
-    return SessionModels(
-        resolved, by_role, client, warnings, resolve, partial(_find_model, catalog, credentials), find_usable
-    )
+    find = partial(_find_model, catalog, credentials)
+    return SessionModels(resolved, by_role, client, warnings, web, resolve, find, find_usable)
 
 
 async def _find_first(
@@ -217,3 +220,36 @@ def _timeouts(settings: Settings) -> Timeouts:
         first_byte=stream.first_event_timeout_ms / 1000,
         idle=stream.idle_timeout_ms / 1000,
     )
+
+
+def web_access(
+    paths: Paths,
+    environ: Mapping[str, str],
+    runner: LocalRunner,
+    may_connect: Callable[[str], bool] = lambda name: False,
+) -> WebAccess:
+    """The keys of search providers. Credentials are opened when first needed."""
+    auth = AuthFile(paths.auth)
+
+    @cache
+    def credentials() -> KeyCredentials:
+        catalog = merge_models(load_catalog(), file := load_models_file(paths.models))
+        http = HttpTransport(environ)
+        return KeyCredentials(catalog, auth, runner, environ, models=file.keys, http=http)
+
+    def variable(name: str) -> str:
+        return next(filter(None, (environ.get(one, "").strip() for one in SEARCH_KEYS[name].variables)), "")
+
+    async def key(name: str) -> str | None:
+        if found := variable(name):
+            secrets.learn(found)
+            return found
+        for provider in SEARCH_KEYS[name].providers:
+            if found := await credentials().get(provider) or "":
+                return found
+        return None
+
+    def has_key(name: str) -> bool:
+        return bool(variable(name)) or any(map(credentials().available, SEARCH_KEYS[name].providers))
+
+    return WebAccess(environ, may_connect, key, has_key)

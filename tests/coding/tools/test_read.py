@@ -402,11 +402,6 @@ def test_artifact_is_read_like_a_file(ctx: CallContext) -> None:
         read(ctx, "artifact://1")
 
 
-def test_web_urls_suggest_curl(ctx: CallContext) -> None:
-    with pytest.raises(ToolError, match="curl"):
-        read(ctx, "https://example.com/x:80")
-
-
 def test_state_of_a_read_file_is_remembered(ctx: CallContext) -> None:
     path = ctx.cwd / "a.txt"
     path.write_text("x")

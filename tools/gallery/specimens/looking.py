@@ -7,6 +7,7 @@ from tau.coding.tools.find import FindDetails
 from tau.coding.tools.inspect_image import InspectImageDetails
 from tau.coding.tools.resolve import ResolveDetails
 from tau.coding.tools.search import FileCount, SearchDetails
+from tau.coding.tools.web_search import WebSearchDetails, WebSource
 from tools.gallery.specimens.case import CWD, Result, in_all_states, one
 
 DISPLAY = """# src/shop/orders.py
@@ -200,5 +201,24 @@ SPECIMENS = [
             2_900,
         ),
         failed=Result("The model acme/small does not take images; set modelRoles.vision to one that does."),
+    ),
+    *in_all_states(
+        "web_search",
+        {"query": "python 3.14 release date", "recency": "month"},
+        streaming={"query": "python 3.14"},
+        done=Result(
+            "Python 3.14 was released in October.",
+            WebSearchDetails(
+                query="python 3.14 release date",
+                provider="tavily",
+                answer="Python 3.14 was released in October.",
+                sources=[
+                    WebSource("What's new", "https://docs.python.org/3/whatsnew/3.14.html"),
+                    WebSource("PEP 745", "https://peps.python.org/pep-0745/"),
+                ],
+            ),
+            1_400,
+        ),
+        failed=Result("Error: Tavily authorization failed (401); check its key."),
     ),
 ]

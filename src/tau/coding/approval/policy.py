@@ -170,6 +170,16 @@ def judge_connection(permissions: Permissions, host: str) -> bool | None:
     return True if is_allowed else None
 
 
+def may_redirect(permissions: Permissions, host: str) -> bool:
+    """Whether a page may redirect to this host without a question."""
+    for one in _chain(permissions):
+        if any(rules and rules.connection(host) for rules in (one.deny, one.ask)):
+            return False
+        if one.mode == "ask" and not (one.allow and one.allow.allowed.connection(host)):
+            return False
+    return True
+
+
 def _chain(permissions: Permissions) -> Iterator[Permissions]:
     current: Permissions | None = permissions
     while current is not None:

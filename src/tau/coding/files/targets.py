@@ -17,14 +17,14 @@ _SCHEME = rf"({SCHEME_NAME})://"
 _SQLITE = b"SQLite format 3\0"
 
 WEB = ("http", "https")
-TargetKind = Literal["url", "archive", "database", "file"]
+TargetKind = Literal["url", "web", "archive", "database", "file"]
 
 
 class FileTarget(Struct, frozen=True, kw_only=True):
-    """What a path argument names: an internal URL, the inside of an archive or a database, or a file.
+    """What a path argument names: a URL, a web page, the inside of an archive or a database, or a file.
 
-    `path` is the file that is opened; for a URL it is the working folder. `rest` is what follows it: the
-    member of an archive, the query of a database. `text` has no `selector`.
+    `path` is the file that is opened; for a URL or page it is the working folder. `rest` is what follows it:
+    the member of an archive, the query of a database. `text` has no `selector`.
     """
 
     kind: TargetKind
@@ -51,12 +51,21 @@ def _without_marks(text: str) -> str:
 def locate(text: str, cwd: Path) -> FileTarget:
     """What a text names to be read; a file may have a selector. Raises ToolError."""
     scheme = url_scheme(text)
-    if scheme in WEB:
-        raise ToolError("Web addresses are not available yet; fetch the page with bash and curl.")
+    if scheme in WEB or (text[:4].lower() == "www." and not os.path.lexists(resolve(text, cwd))):
+        return _page_of(_without_marks(text), cwd)
     if scheme:
         url, selector = split_selector(_without_marks(text))
         return FileTarget(kind="url", text=url, path=cwd, selector=selector)
     return archive_of(text, cwd) or _database_of(text, cwd) or _file_of(text, cwd)
+
+
+def _page_of(text: str, cwd: Path) -> FileTarget:
+    """A web page. In `https://host:80`, the number is a port; a selector needs a slash before it."""
+    url, selector = split_selector(text)
+    is_port = "/" not in url.partition("://")[2] and text[len(url) + 1 :].isdigit()
+    if is_port or selector.conflicts:
+        return FileTarget(kind="web", text=text, path=cwd)
+    return FileTarget(kind="web", text=url, path=cwd, selector=selector)
 
 
 def server_action(url: str) -> str:

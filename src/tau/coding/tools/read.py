@@ -1,4 +1,4 @@
-"""read: shows files, folders, archives, databases, documents, notebooks and images."""
+"""read: shows files, folders, archives, databases, documents, notebooks, images and web pages."""
 
 import asyncio
 import os
@@ -40,6 +40,7 @@ from tau.coding.output import (
 from tau.coding.ports import CodingContext
 from tau.coding.readers import archive_splits, database_splits, names_document
 from tau.config.settings import Settings
+from tau.config.web_access import WebAccess
 
 archive = late("tau.coding.readers.archives.archive")
 credentials = late("tau.coding.files.credential_stores")
@@ -56,15 +57,19 @@ database = late("tau.coding.readers.sqlite.database")
 directory = late("tau.coding.readers.directory")
 walking = late("tau.coding.search.walk")
 text_reader = late("tau.coding.readers.text")
+web_addresses = late("tau.backends.web.addresses")
+web_output = late("tau.coding.readers.web.output")
+web_pages = late("tau.coding.readers.web.pages")
 
 SUFFIX_SECONDS = 5
+_ABOUT_WEB = ", web pages (`https://...`, as Markdown; `:raw` for HTML)"
 LISTED = OutputLimits(  # with room for the notices of lists that page themselves
     lines=OutputLimits().lines + NOTICE_LINES // 2,
     bytes=OutputLimits().bytes + NOTICE_BYTES // 2,
     columns=OutputLimits().bytes,
 )
 T = TypeVar("T")
-Kind = Literal["file", "directory", "image", "archive", "database", "document", "conflicts"]
+Kind = Literal["file", "directory", "image", "archive", "database", "document", "conflicts", "url"]
 
 
 class ReadParams(Struct, frozen=True):
@@ -89,7 +94,7 @@ class DisplayContent(Struct, frozen=True, rename="camel"):
 class ReadDetails(Struct, frozen=True, rename="camel", kw_only=True):
     """`first_line` and `last_line` are the shown lines, 1-based. `resolved_path` is the file behind `path`.
 
-    `display_content` is set if the shown lines are contiguous.
+    `display_content` is set if the shown lines are contiguous. `url` to `notes` are set for a web page.
     """
 
     path: str
@@ -103,6 +108,11 @@ class ReadDetails(Struct, frozen=True, rename="camel", kw_only=True):
     summary: SummaryDetails | UnsetType = UNSET
     suffix_resolution: str | UnsetType = UNSET
     display_content: DisplayContent | UnsetType = UNSET
+    url: str | UnsetType = UNSET
+    final_url: str | UnsetType = UNSET
+    content_type: str | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    notes: list[str] | UnsetType = UNSET
     meta: OutputMeta | UnsetType = UNSET
 
 
@@ -146,19 +156,33 @@ class ReadTarget(Struct, frozen=True):
 class Read(Tool[ReadParams]):
     name, label = "read", "Read"
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, web: WebAccess | None = None) -> None:
         self._settings = settings or Settings()
+        self._web = web
         self._first_lines = min(max(self._settings.read.default_limit, 1), OutputLimits().lines)
 
     @cached_property
     def description(self) -> str:
-        return super().description.replace("{{lines}}", str(self._first_lines))
+        text = super().description.replace("{{lines}}", str(self._first_lines))
+        return text if self._reads_web else text.replace(_ABOUT_WEB, "")
+
+    @property
+    def _reads_web(self) -> bool:
+        return self._web is not None and self._settings.fetch.enabled
+
+    @cached_property
+    def _pages(self) -> "web_pages.WebPages":
+        if self._web is None or not self._settings.fetch.enabled:
+            raise ToolError("Reading web addresses is turned off (fetch.enabled is false).")
+        return web_pages.WebPages(self._settings, self._web)
 
     def effects(self, params: ReadParams, cwd: Path) -> Effects:
         """A file that is missing is looked for below the working folder."""
         target = locate(params.path, cwd)
         if target.kind == "url":
             return Effects(mcp=server_action(target.text))
+        if target.kind == "web":
+            return Effects(network=tuple(self._pages.hosts(web_addresses.parse_web_url(target.text))))
         if os.path.exists(target.path):  # noqa: PTH110 - also for names that are too long
             return Effects(reads=(target.path,))
         return Effects(reads=(target.path, cwd))
@@ -171,6 +195,8 @@ class Read(Tool[ReadParams]):
                 target.text, resource.path, resource.data, editable=not resource.immutable, url=resource.url
             )
             return await self._show(source, target.selector, ctx)
+        if target.kind == "web":
+            return await self._read_page(target, ctx)
         try:
             output = await self._read_existing(target, ctx)
             if output is not None:
@@ -182,6 +208,27 @@ class Read(Tool[ReadParams]):
             raise ToolError(await _missing_text(target.path, shown(target.path, ctx.cwd), ctx))
         except OSError as error:
             raise failure("read", params.path, error) from error
+
+    async def _read_page(self, target: FileTarget, ctx: CodingContext) -> ToolOutput:
+        url, selector = web_addresses.parse_web_url(target.text), target.selector
+        for host in self._pages.hosts(url):
+            ctx.approved.connect(host)
+        page = await self._pages.read(url, ctx, raw=selector.raw, cached=bool(selector.ranges))
+        text, truncation = await web_output.show_page(page, selector, ctx)
+        meta = OutputMeta(
+            source=OutputSource("url", page.final_url), truncation=UNSET if truncation is None else truncation
+        )
+        details = ReadDetails(
+            path=page.url,
+            kind="url",
+            url=page.url,
+            final_url=page.final_url,
+            content_type=page.content_type,
+            method=page.method,
+            notes=page.notes,
+            meta=meta,
+        )
+        return ToolOutput([TextContent(text), *([page.image] if page.image else [])], details)
 
     async def _read_existing(self, target: FileTarget, ctx: CodingContext) -> ToolOutput | None:
         """None if there is no such file."""

@@ -15,6 +15,7 @@ from tau.coding.pending_changes import PendingChanges
 from tau.coding.ports import UrlRouter
 from tau.coding.resources import SessionResources
 from tau.config.settings import Settings
+from tau.config.web_access import WebAccess
 
 if TYPE_CHECKING:
     from tau.coding.task.late_team import LateTeam
@@ -42,6 +43,7 @@ _search = late("tau.coding.tools.search")
 _ssh = late("tau.coding.tools.ssh")
 _task = late("tau.coding.tools.task")
 _todo = late("tau.coding.tools.todo")
+_web_search = late("tau.coding.tools.web_search")
 _write = late("tau.coding.tools.write")
 
 
@@ -61,6 +63,7 @@ class ToolParts(Struct):
     can_ask: bool = False
     code: CodeDetector | None = None
     urls: UrlRouter | None = None
+    web: WebAccess | None = None
     names: Sequence[str] = ()  # of the created tools
     team: "LateTeam | None" = None
     agent: str = ""
@@ -79,7 +82,7 @@ def _has_memory(parts: ToolParts) -> bool:
 
 # The order is the same in every request, so that servers can cache the prefix.
 TOOLS: dict[str, ToolEntry] = {
-    "read": ToolEntry(lambda parts: _read.Read(parts.settings)),
+    "read": ToolEntry(lambda parts: _read.Read(parts.settings, parts.web)),
     "bash": ToolEntry(
         lambda parts: _bash.Bash(
             parts.settings,
@@ -118,6 +121,10 @@ TOOLS: dict[str, ToolEntry] = {
     "inspect_image": ToolEntry(
         lambda parts: _inspect_image.InspectImage(parts.complete, parts.settings.images),
         lambda parts: parts.settings.inspect_image.enabled,
+    ),
+    "web_search": ToolEntry(
+        lambda parts: _web_search.WebSearchTool(parts.settings, parts.web),
+        lambda parts: parts.settings.web_search.enabled and parts.web is not None,
     ),
     "task": ToolEntry(
         lambda parts: _task.Delegate(parts.settings, parts.team, parts.agent),

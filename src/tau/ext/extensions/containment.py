@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FunctionType
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tau.ext.extensions.extension import Extension
 
 MAX_LOG_BYTES = MIB
+OWN_FOLDER = str(Path(__file__).parents[2])
 SIGNALS = [
     number
     for name in (
@@ -176,27 +177,24 @@ class ProcessState:
         return changed
 
 
-def replaced_names(owns: Callable[[str], bool]) -> list[str]:
-    """The attributes of tau's modules and classes that an extension's functions have replaced."""
-    found = []
+def replaced_names() -> Iterator[tuple[str, str]]:
+    """The attributes of tau's modules and classes that are functions from elsewhere, each with its file."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] != "tau" or module is None:
             continue
         for key, value in list(vars(module).items()):
-            if _is_foreign(value, owns):
-                found.append(f"{name}.{key}")
+            if type(value) is FunctionType:
+                if file := _foreign_file(value):
+                    yield f"{name}.{key}", file
             elif isinstance(value, type) and value.__module__ == name:
-                found += [
-                    f"{name}.{key}.{member}"
-                    for member, one in list(vars(value).items())
-                    if _is_foreign(one, owns)
-                ]
-    return found
+                for member, one in list(vars(value).items()):
+                    if type(one) is FunctionType and (file := _foreign_file(one)):
+                        yield f"{name}.{key}.{member}", file
 
 
-def _is_foreign(value: Any, owns: Callable[[str], bool]) -> bool:
-    value = getattr(value, "__func__", value) if isinstance(value, (classmethod, staticmethod)) else value
-    return type(value) is FunctionType and owns(value.__code__.co_filename)
+def _foreign_file(function: FunctionType) -> str:
+    file = function.__code__.co_filename
+    return "" if file.startswith((OWN_FOLDER, "<")) else file
 
 
 def leftover_tasks(extension: "Extension") -> list["asyncio.Task[Any]"]:

@@ -60,13 +60,14 @@ class ExtensionHost(SessionLink):
         self.session, self.world, self.complete = session, world, complete
         self.find_model = find_model
         self._usual_tools = session.tools
-        session.notices += self.early
-        self.early = []
         self._services.callback(session.subscribe(self._on_event))
         self.changed(tools=True, schemes=True)
 
     def start(self) -> None:
         """Tell the extensions that the session is open."""
+        self.is_open = True
+        self.require_session().notices += self.early
+        self.early = []
         self._put_start(self.options.reason)
 
     def _put_start(self, reason: x.StartReason) -> None:

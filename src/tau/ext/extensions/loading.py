@@ -220,11 +220,12 @@ class ExtensionSet:
         self._host.say(name, f"Extension {name} was not loaded: {text}")
 
     def _replaced(self) -> list[tuple[Extension, list[str]]]:
-        found = []
-        for extension in self.items:
-            if extension.module is not None and (names := replaced_names(extension.owns)):
-                found.append((extension, names))
-        return found
+        found: dict[Extension, list[str]] = {}
+        for name, file in replaced_names():
+            for extension in self.items:
+                if extension.owns(file):
+                    found.setdefault(extension, []).append(name)
+        return list(found.items())
 
 
 def _listed(made: Any) -> list[Any]:

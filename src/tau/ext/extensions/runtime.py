@@ -33,10 +33,11 @@ class ExtensionRuntime:
         self.extensions: Sequence[Extension] = ()
         self.thread = threading.get_ident()
         self.loop = asyncio.get_running_loop()
+        self.is_open = False  # whether somebody listens to events
         self.closed = False
         self.face: Face | None = None
         self.session: Session | None = None
-        self.early: list[Notice] = []  # reported before there was a session
+        self.early: list[Notice] = []  # reported before the session was open
         self.group: asyncio.TaskGroup | None = None
         self._emit = emit
         self._spawned: set[asyncio.Task[None]] = set()
@@ -163,7 +164,7 @@ class ExtensionRuntime:
 
     def say(self, extension: str, text: str, level: Any = "warning") -> None:
         notice = Notice(level, text, extension)
-        if self.session is None:
+        if not self.is_open:
             self.early.append(notice)
         else:
             self._emit(notice)

@@ -97,6 +97,8 @@ def _name(view: ToolCallView) -> str:
 def _facts(view: ToolCallView, details: ReadDetails | None) -> str:
     if view.state != "done" or details is None:
         return ""
+    if details.kind == "url":
+        return one_line("" if details.method is UNSET else details.method, 40)
     if details.kind != "file":
         return details.kind if details.mime_type is UNSET else one_line(details.mime_type, 40)
     if details.total_lines is UNSET:  # a very large file

@@ -42,6 +42,7 @@ RENDERERS: dict[str, Renderer] = {
     "ssh": late("tau.modes.interactive.tool_views.ssh"),
     "task": late("tau.modes.interactive.tool_views.task"),
     "todo": late("tau.modes.interactive.tool_views.todo"),
+    "web_search": late("tau.modes.interactive.tool_views.web_search"),
     "write": late("tau.modes.interactive.tool_views.write"),
 }
 

@@ -1,0 +1,1 @@
+"""The web: a guarded HTTP client, HTML to Markdown, site handlers, search providers."""

@@ -1,0 +1,1 @@
+"""Web search: `services` and `models` ask providers, `chain` tries them in order."""

@@ -1,0 +1,1 @@
+"""Reads web pages: `pages` fetches and converts them, `output` shows them."""

@@ -1,0 +1,173 @@
+"""Harder faults: code that blocks, reloads that fail or happen in between, repositories without trust."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tau.ai.faux import Act, Say
+from tests.ext.extensions.host import opened
+from tests.support.limits import HANG_S
+
+
+def test_code_that_holds_the_loop_is_ended_and_named(tmp_path: Path) -> None:
+    code = """
+    import time
+
+    def extension(tau):
+        @tau.on("agent_end")
+        async def spin(event, ctx):
+            while True:
+                time.sleep(0.01)
+    """
+
+    async def main() -> None:
+        async with opened(tmp_path, code) as rig:
+            await rig.session.prompt("hi")
+            await rig.until(
+                lambda: any("blocked tau for 2 seconds" in text for text in rig.notices), "the end"
+            )
+            assert f"{tmp_path}/e.py:" in "\n".join(rig.notices)
+            outcome = await rig.session.prompt("still there?")
+            assert outcome.message is not None and outcome.message.text == "ok"
+
+    asyncio.run(main())
+
+
+def test_a_thread_that_sleeps_does_not_hold_the_answer(tmp_path: Path) -> None:
+    code = """
+    import time
+
+    def extension(tau):
+        tau.on("message_update", lambda event, ctx: time.sleep(0.2))
+    """
+
+    async def main() -> None:
+        async with opened(tmp_path, code, [[Say("one two three four", 4)]]) as rig:
+            began = time.monotonic()
+            await rig.session.prompt("hi")
+            assert time.monotonic() - began < HANG_S
+
+    asyncio.run(main())
+
+
+def test_a_new_version_that_fails_leaves_the_old_one_running(tmp_path: Path) -> None:
+    code = """
+    def extension(tau):
+        tau.command("old", lambda args, ctx: ctx.ui.notify("still the old one"))
+    """
+
+    async def main() -> None:
+        async with opened(tmp_path, code) as rig:
+            (tmp_path / "e.py").write_text("def extension(tau): raise ValueError('broken')\n")
+            await rig.extensions.reload()
+            assert await rig.extensions.run_command("/old")
+            assert "still the old one" in rig.notices
+            assert "the earlier version stays in use" in "\n".join(rig.notices)
+            (tmp_path / "e.py").write_text("def extension(tau): tau.command('new', lambda args, ctx: None)\n")
+            await rig.extensions.reload()
+            assert [one.name for one in rig.extensions.commands()] == ["new"]
+
+    asyncio.run(main())
+
+
+def test_reload_while_an_answer_streams(tmp_path: Path) -> None:
+    code = """
+    from tau.ext import Deny
+
+    def extension(tau):
+        tau.on("message_update", lambda event, ctx: None)
+        tau.on("tool_call", lambda event, ctx: Deny("no"))
+    """
+
+    async def main() -> None:
+        reloads: list[asyncio.Task[object]] = []
+        step = Act(lambda: reloads.append(asyncio.ensure_future(rig.extensions.reload())))
+        async with opened(tmp_path, code, [[Say("one"), step, Say(" two")]]) as rig:
+            outcome = await rig.session.prompt("hi")
+            assert outcome.message is not None and outcome.message.text == "one two"
+            await asyncio.gather(*reloads)
+            assert not rig.faults
+
+    asyncio.run(main())
+
+
+def test_a_hundred_reloads_leave_nothing_behind(tmp_path: Path) -> None:
+    code = "def extension(tau):\n    tau.on('agent_end', lambda event, ctx: None)\n"
+
+    async def main() -> None:
+        async with opened(tmp_path, code) as rig:
+            await rig.extensions.reload()
+            modules = len(sys.modules)
+            for _ in range(100):
+                await rig.extensions.reload()
+            assert len(sys.modules) == modules
+            assert len(rig.extensions.extensions) == 1
+            assert len(rig.extensions.handlers("agent_end")) == 1
+
+    asyncio.run(main())
+
+
+def test_nothing_of_an_untrusted_repository_is_imported(tmp_path: Path) -> None:
+    for folder in ("extensions", "tools", "hooks"):
+        (tmp_path / ".tau" / folder).mkdir(parents=True)
+        (tmp_path / ".tau" / folder / "own.py").write_text(
+            f"import pathlib; pathlib.Path({str(tmp_path / 'ran')!r}).touch()\n"
+        )
+
+    async def main() -> None:
+        async with opened(tmp_path) as rig:
+            await rig.session.prompt("hi")
+        assert not (tmp_path / "ran").exists()
+        async with opened(tmp_path, trust=True):
+            assert (tmp_path / "ran").exists()
+
+    asyncio.run(main())
+
+
+def test_equal_file_names_do_not_collide_and_deferred_code_waits(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        head = f"activation = ['command:{name}']\ndef extension(tau):\n"
+        body = f"    tau.command('{name}', lambda args, ctx: ctx.ui.notify('from {name}'))\n"
+        (tmp_path / name / "same.py").write_text(head + body)
+
+    async def main() -> None:
+        async with opened(tmp_path, extensions=("a/same.py", "b/same.py")) as rig:
+            assert [one.state for one in rig.extensions.report()] == ["waiting", "waiting"]
+            assert await rig.extensions.run_command("/a") and await rig.extensions.run_command("/b")
+            assert [text for text in rig.notices if text.startswith("from")] == ["from a", "from b"]
+
+    asyncio.run(main())
+
+
+def test_another_version_of_tau_is_required(tmp_path: Path) -> None:
+    code = "requires = 'tau-agent>=99'\nraise SystemExit\ndef extension(tau): pass\n"
+
+    async def main() -> None:
+        async with opened(tmp_path, code) as rig:
+            assert "needs tau-agent>=99" in "\n".join(rig.notices)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("text", ["1", "hello"])
+def test_a_tool_that_replaces_one_of_tau_keeps_its_policy(text: str, tmp_path: Path) -> None:
+    code = """
+    def extension(tau):
+        @tau.tool(effects="none")
+        def bash(command: str) -> str:
+            return "not run"
+    """
+
+    async def main() -> None:
+        settings = {"tools.approvalMode": "ask"}
+        async with opened(tmp_path, code, settings=settings) as rig:
+            tool = next(tool for tool in rig.session.tools if tool.name == "bash")
+            params, _ = tool.decode({"command": text})
+            assert tool.effects(params, tmp_path).runs == (text,)
+            assert "replaces the tool bash" in "\n".join(rig.notices)
+
+    asyncio.run(main())
