@@ -29,6 +29,7 @@ from tau.config.setting_table import describe_settings
 from tau.config.settings import EDIT_MODES, EditMode, EditSettings, Settings
 from tau.config.web_access import SEARCH_KEYS
 from tau.ext.mcp.config import McpServer
+from tau.relay.config import describe_config
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 BLOCK = re.compile(r"(<!-- table: (\w+)((?: \w+)*) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -45,6 +46,14 @@ def settings() -> str:
     for one in describe_settings():
         default, text = f"`{cell(show_value(one.default))}`", cell(f"{one.description}.")
         lines.append(f"| `{one.key}` | {cell(one.type)} | {default} | {scopes[one.scope]} | {text} |")
+    return "\n".join(lines)
+
+
+def relay() -> str:
+    lines = ["| key | value | default | what it does |", "|---|---|---|---|"]
+    for one in describe_config():
+        shown = one.default if one.default in ("", "required") else f"`{cell(one.default)}`"
+        lines.append(f"| `{one.key}` | {cell(one.type)} | {shown} | {cell(one.description)}. |")
     return "\n".join(lines)
 
 
@@ -169,6 +178,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "flags": flags,
     "settings": settings,
     "providers": providers,
+    "relay": relay,
     "tools": tools,
     "parameters": parameters,
     "limits": limits,

@@ -225,6 +225,11 @@ COMMIT_FLAGS = (
     ),
 )
 # Of `tau batch`, which passes the flags about models and safety on to each task.
+RELAY_FLAGS = (
+    Flag("channel", "channel to answer on; repeatable", group=OTHER, kind=VALUE, metavar="NAME"),
+    Flag("from", "config of warelay to convert", group=OTHER, kind=VALUE, metavar="FILE", completes=FILE),
+    Flag("json", "print JSON", group=OUTPUT),
+)
 BATCH_FLAGS = (
     Flag(
         "template",
@@ -427,6 +432,12 @@ _COMMANDS = (
         "compare models and settings on a suite of tasks",
         options=" ".join(f"--{flag.name}" for flag in BENCH_FLAGS),
         completes=FOLDER,
+    ),
+    Subcommand(
+        "relay run|init|check|show|schema|status|allow",
+        "answer chat messages with an agent CLI",
+        "run init check show schema status allow",
+        " ".join(f"--{flag.name}" for flag in RELAY_FLAGS),
     ),
     Subcommand(
         "commit [FLAG ...]",

@@ -30,6 +30,7 @@ extensions_command = late("tau.cli.extensions_command")
 agents_command = late("tau.cli.agents_command")
 worktree_command = late("tau.cli.worktree_command")
 hooks_command = late("tau.cli.hooks_command")
+relay_command = late("tau.cli.relay_command")
 rules_command = late("tau.cli.rules_command")
 failure = late("tau.cli.failure")
 help_page = late("tau.cli.help")
@@ -153,6 +154,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "export": export_command,
         "extensions": extensions_command,
         "hooks": hooks_command,
+        "relay": relay_command,
         "rules": rules_command,
         "mcp": mcp_command,
         "memory": memory_command,

@@ -317,6 +317,17 @@ compare: rates with intervals, cost, and whether a difference is more than chanc
   --out DIR         folder for results; default: SUITE and -bench
   --jobs N, --max-cost USD, --rpm N, --tpm N, --json
 """,
+    "relay": """\
+usage: tau relay run [--channel NAME ...]    answer messages; channels: console (default)
+       tau relay init [--from FILE]          write a config, or convert one of warelay
+       tau relay check [FILE] [--json]       list all problems of the config
+       tau relay show                        print the config with its defaults
+       tau relay schema                      print a JSON schema of the config
+       tau relay status [--json]             count messages; list parts that may not have arrived
+       tau relay allow CODE|CHANNEL:SENDER   admit a sender
+
+The config is ~/.tau/relay.json, or relay.json in TAU_RELAY_HOME. See docs/relay.md.
+""",
     "completions": """\
 usage: tau completions bash|zsh|fish
 

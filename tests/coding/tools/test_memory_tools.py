@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tau.agent.output import ToolOutput
+from tau.ai.faux import Faux, Say, Use
 from tau.backends.memory.store import MemoryStore
 from tau.base.errors import ToolError
 from tau.coding.ports import CodingContext
@@ -15,7 +16,9 @@ from tau.coding.project_memory import ProjectMemory, primary_checkout
 from tau.coding.tools.memory_edit import MemoryEdit
 from tau.coding.tools.recall import Recall
 from tau.coding.tools.retain import Retain
+from tau.config.paths import user_paths
 from tau.config.settings import MemorySettings
+from tau.sdk import SessionOptions, create_session
 from tests.coding.context import call_now
 
 
@@ -95,3 +98,20 @@ def test_worktrees_share_memories_and_other_projects_do_not_see_them(tmp_path: P
 def test_without_a_backend_the_tools_say_so(ctx: CodingContext) -> None:
     with pytest.raises(ToolError, match=r"memory\.backend"):
         call_now(Recall(None), ctx, query="x")
+
+
+def test_a_session_offers_the_tools_only_with_a_backend(tmp_path: Path) -> None:
+    async def names(**settings: Any) -> set[str]:
+        faux = Faux([[Use("retain", items=[{"content": "The cache is warm"}])], [Say("ok")]])
+        options = SessionOptions(cwd=tmp_path, stream=faux.stream, save=False, settings=settings)
+        async with create_session(options) as session:
+            await session.prompt("Remember it")
+        return {tool.name for tool in faux.requests[0].tools}
+
+    own = {"recall", "retain", "memory_edit"}
+    assert not own & asyncio.run(names())
+    store = MemoryStore(user_paths().home / "memory" / "memory.db")
+    assert not store.path.exists()
+    for backend in ("local", "mnemopi"):
+        assert own <= asyncio.run(names(**{"memory.backend": backend}))
+    assert [(item.text, item.scope) for item in store.items()] == [("The cache is warm", str(tmp_path))]

@@ -11,6 +11,7 @@ from tau.base.late import late
 from tau.base.programs import find_program
 from tau.base.run import OUTSIDE, QUIET, Limits, Runner, capture, secret_environ
 from tau.base.sizes import MIB
+from tau.config.paths import repo_root
 
 tempfile = late("tempfile")
 
@@ -89,7 +90,10 @@ class CommitRepository(Struct, frozen=True):
 
 async def open_repository(cwd: Path, runner: Runner) -> CommitRepository:
     """Raises UsageError outside a work tree, TauError without git."""
-    program = find_program("git", avoid=cwd)
+    outside = f'"{cwd}" is not in the work tree of a Git repository.'
+    if (place := repo_root(cwd)) is None:
+        raise UsageError(outside)
+    program = find_program("git", avoid=place)
     if program is None:
         raise TauError("Install Git: the git program was not found.")
     try:
@@ -98,7 +102,7 @@ async def open_repository(cwd: Path, runner: Runner) -> CommitRepository:
     except GitError as error:
         if "safe.directory" in str(error):
             raise
-        raise UsageError(f'"{cwd}" is not in the work tree of a Git repository.') from None
+        raise UsageError(outside) from None
     root, folder = (Path(os.fsdecode(line)) for line in found.rstrip(b"\n").split(b"\n"))
     return CommitRepository(root, folder, runner, program)
 

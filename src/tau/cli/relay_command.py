@@ -1,0 +1,154 @@
+"""`tau relay`: answers chat messages with an agent CLI."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import json, to_builtins
+
+from tau.base.errors import ConfigError, TauError, UsageError
+from tau.base.files import typed_path, write_atomic
+from tau.base.late import late
+from tau.cli.flags import RELAY_FLAGS
+from tau.cli.main import report_problem, write_stdout
+from tau.cli.parse import ParsedArgs, parse
+from tau.cli.signals import Signals
+from tau.cli.subcommand_help import usage_line
+from tau.relay import config as configs
+from tau.relay.config import RelayHome
+
+pyjson5 = late("pyjson5")
+access = late("tau.relay.access")
+journals = late("tau.relay.journal")
+starting = late("tau.relay.start")
+
+
+def run(words: Sequence[str]) -> int:
+    """Raises TauError."""
+    parsed = parse(list(words), RELAY_FLAGS)
+    if parsed.problem:
+        raise UsageError(parsed.problem)
+    verbs: dict[str, Callable[[RelayHome, ParsedArgs], int]] = {
+        "run": _run,
+        "init": _init,
+        "check": _check,
+        "show": _show,
+        "schema": _schema,
+        "status": _status,
+        "allow": _allow,
+    }
+    verb = verbs.get(parsed.words[0] if parsed.words else "")
+    if verb is None:
+        raise UsageError(usage_line("relay"))
+    try:
+        return verb(RelayHome(), parsed)
+    except ConfigError as error:
+        return report_problem(str(error), 2)
+
+
+def _run(home: RelayHome, parsed: ParsedArgs) -> int:
+    config = configs.load_config(home.config)
+    names = [name for text in parsed.all("channel") for name in text.split(",")] or ["console"]
+    if unknown := [name for name in names if name not in starting.CHANNELS]:
+        raise UsageError(f'There is no channel "{unknown[0]}"; there are {", ".join(starting.CHANNELS)}.')
+
+    async def serve() -> int:
+        with Signals() as signals:
+            try:
+                await starting.serve(config, home, names, (sys.stdin, sys.stdout))
+            except asyncio.CancelledError:
+                if signals.code is None:
+                    raise
+            except BaseExceptionGroup as errors:
+                known, rest = errors.split(TauError)
+                if rest is not None or known is None:
+                    raise
+                raise _first(known) from None
+            return signals.code or 0
+
+    return asyncio.run(serve())
+
+
+def _first(errors: BaseExceptionGroup[TauError]) -> TauError:
+    error: Any = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error  # type: ignore[no-any-return]
+
+
+def _init(home: RelayHome, parsed: ParsedArgs) -> int:
+    if home.config.exists():
+        raise UsageError(f'"{home.config}" exists; edit it, or remove it first.')
+    text = configs.new_config()
+    if source := parsed.value("from"):
+        path = typed_path(source)
+        try:
+            content = pyjson5.decode(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f'"{source}" cannot be read: {error}.') from None
+        if not isinstance(content, dict):
+            raise UsageError(f'"{source}" does not contain an object.')
+        text = json.format(json.encode(configs.migrate(content)), indent=2).decode() + "\n"
+    home.create()
+    write_atomic(home.config, text.encode(), mode=0o600)
+    try:
+        configs.load_config(home.config)
+    except ConfigError as error:
+        return report_problem(f"Wrote the config, but it has problems. {error}", 2)
+    return write_stdout(f'Wrote "{home.config}". Next: tau relay run --channel console.\n')
+
+
+def _check(home: RelayHome, parsed: ParsedArgs) -> int:
+    path = typed_path(parsed.words[1]) if len(parsed.words) > 1 else home.config
+    try:
+        configs.load_config(path)
+    except configs.InvalidRelayConfig as error:
+        if not parsed.has("json"):
+            raise
+        return write_stdout(_json({"ok": False, "problems": error.problems})) or 2
+    return write_stdout(
+        _json({"ok": True, "problems": []}) if parsed.has("json") else f'"{path}" is valid.\n'
+    )
+
+
+def _show(home: RelayHome, parsed: ParsedArgs) -> int:
+    return write_stdout(_json(to_builtins(configs.load_config(home.config))))
+
+
+def _schema(home: RelayHome, parsed: ParsedArgs) -> int:
+    return write_stdout(_json(configs.config_schema()))
+
+
+def _status(home: RelayHome, parsed: ParsedArgs) -> int:
+    journal = journals.MessageJournal(home.journal)
+
+    async def collect() -> dict[str, Any]:
+        parts = await journal.uncertain()
+        return {"counts": await journal.counts(), "uncertain": to_builtins(parts)}
+
+    if not home.journal.exists():
+        raise UsageError("The relay has not run yet.")
+    try:
+        found = asyncio.run(collect())
+    finally:
+        journal.close()
+    if parsed.has("json"):
+        return write_stdout(_json(found))
+    lines = [f"{name}: {count}" for name, count in found["counts"].items()]
+    lines += [f"uncertain, to {part['chat']}: {part['content'][:140]}" for part in found["uncertain"]]
+    return write_stdout("\n".join(lines or ["No messages yet."]) + "\n")
+
+
+def _allow(home: RelayHome, parsed: ParsedArgs) -> int:
+    if len(parsed.words) != 2:
+        raise UsageError("Usage: tau relay allow CODE, or CHANNEL:SENDER.")
+    home.create()
+    sender = access.AccessList((), home.allowed).allow(parsed.words[1])
+    if not sender:
+        raise UsageError("That code is unknown or has expired.")
+    return write_stdout(f"{sender} may talk to the agent.\n")
+
+
+def _json(value: Any) -> str:
+    return json.format(json.encode(value), indent=2).decode() + "\n"

@@ -1,0 +1,1 @@
+"""Answers chat messages with agent CLIs: channels, queue, journal, agents. Imports no agent code."""

@@ -1,0 +1,1 @@
+"""The channels: one module each, behind the protocol in `channel.py`."""

@@ -1,0 +1,52 @@
+"""The protocol of a channel, and what all channels share."""
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from msgspec import Struct
+
+from tau.base.errors import TauError
+from tau.relay.message import InboundMessage
+
+
+class ChannelLimits(Struct, frozen=True, kw_only=True):
+    """`deduplicates`: a part that is sent twice with the same key arrives once."""
+
+    text_units: int = 4000
+    media: bool = True
+    typing: bool = True
+    choices: bool = False
+    deduplicates: bool = False
+
+
+class ChannelDown(TauError):
+    """The channel is not connected: the part was certainly not sent, and will be once it is."""
+
+
+class ChannelRejected(TauError):
+    """The channel refused the part for good."""
+
+
+class ChatChannel(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def limits(self) -> ChannelLimits: ...
+    async def start(self) -> None:
+        """Connect. Raises TauError if that can never work, such as a wrong password."""
+        ...
+
+    def events(self) -> AsyncIterator[InboundMessage]:
+        """Messages as they come; ends when the channel does."""
+        ...
+
+    async def send_text(self, chat: str, text: str, *, key: str, choices: tuple[str, ...] = ()) -> str:
+        """Send and return the message id. `key` names the part. Raises ChannelDown, ChannelRejected."""
+        ...
+
+    async def send_media(
+        self, chat: str, data: bytes, type: str, name: str, caption: str, *, key: str
+    ) -> str: ...
+    async def typing(self, chat: str, on: bool) -> None: ...
+    async def mark_read(self, message: InboundMessage) -> None: ...
+    async def close(self) -> None: ...

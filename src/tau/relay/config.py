@@ -1,0 +1,234 @@
+"""Reads relay.json: JSON5, all problems at once, each with its path and the allowed values."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin
+from zoneinfo import ZoneInfo
+
+import pyjson5
+from msgspec import NODEFAULT, Struct, ValidationError, convert
+from msgspec.json import schema
+from msgspec.structs import FieldInfo, fields
+
+from tau.base.errors import ConfigError
+from tau.base.files import make_private, typed_path
+from tau.config.descriptions import describe_type, show_value
+from tau.config.json_file import MAX_BYTES, read_limited
+from tau.relay.settings import InboundSettings, RelayConfig
+
+VARIABLE = re.compile(r"{{\s*(\w+)\s*}}")
+CHAT_TEXT = {"Body", "BodyStripped", "Transcript"}
+CONFIG_NAME = "relay.json"
+
+
+class RelayHome:
+    """Where the relay keeps its config and state: `TAU_RELAY_HOME`, else `~/.tau`."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self.folder = typed_path(environ.get("TAU_RELAY_HOME", "").strip() or "~/.tau").absolute()
+        self.config = self.folder / CONFIG_NAME
+        self.state = self.folder / "relay"
+        self.journal = self.state / "journal.db"
+        self.socket = self.state / "relay.sock"
+        self.lock = self.state / "relay.lock"
+        self.workspace = self.state / "workspace"
+        self.media = self.state / "media"
+        self.allowed = self.state / "allowed.json"
+
+    def create(self) -> None:
+        for folder in (self.state, self.workspace, self.media):
+            make_private(folder)
+
+
+class InvalidRelayConfig(ConfigError):
+    """All problems of one file; `problems` has one sentence each."""
+
+    def __init__(self, path: Path, problems: list[str]) -> None:
+        lines = "".join(f"\n- {problem}" for problem in problems)
+        super().__init__(f"Invalid relay config:{lines}", path=path)
+        self.problems = problems
+
+
+def load_config(path: Path) -> RelayConfig:
+    """Raises ConfigError: for a missing or broken file, or with all problems of its values."""
+    try:
+        data = read_limited(path, MAX_BYTES)
+    except FileNotFoundError:
+        raise ConfigError("There is no relay config; create one with tau relay init.", path=path) from None
+    return parse_config(data, path)
+
+
+def parse_config(data: bytes, path: Path) -> RelayConfig:
+    try:
+        content = pyjson5.decode(data.decode("utf-8-sig")) if data.strip() else {}
+    except (pyjson5.Json5Exception, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidRelayConfig(
+            path, [f"The file is not valid JSON5: {str(error).splitlines()[0]}"]
+        ) from None
+    if not isinstance(content, dict):
+        raise InvalidRelayConfig(path, ["The file must contain one object: { ... }."])
+    problems = [*_check(RelayConfig, content, "")]
+    if not problems:
+        config = convert(content, RelayConfig)
+        problems = [*_check_together(config)]
+    if problems:
+        raise InvalidRelayConfig(path, problems)
+    return config
+
+
+def _check(struct: type[Struct], content: dict[str, Any], prefix: str) -> Iterator[str]:
+    known = {one.encode_name: one for one in fields(struct)}
+    for name, value in content.items():
+        key = f"{prefix}{name}"
+        if name == "claudeOutputFormat":
+            yield f"{key}: was replaced; use inbound.reply.agent.format."
+        elif name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f" Did you mean {prefix}{near[0]}?" if near else f" Known here: {', '.join(known)}."
+            yield f"{key}: unknown key.{hint}"
+        elif _is_group(known[name]):
+            if isinstance(value, dict):
+                yield from _check(known[name].type, value, f"{key}.")
+            else:
+                yield f"{key}: must be an object, not {show_value(value)}."
+        else:
+            yield from _check_value(known[name].type, value, key)
+    for name, one in known.items():
+        if one.required and name not in content:
+            if _is_group(one):
+                yield from _check(one.type, {}, f"{prefix}{name}.")
+            else:
+                yield f"{prefix}{name}: required; must be {describe_type(one.type)}."
+
+
+def _check_value(annotation: Any, value: Any, key: str) -> Iterator[str]:
+    try:
+        convert(value, annotation)
+    except ValidationError:
+        yield f"{key}: must be {describe_type(annotation)}, not {show_value(value)}."
+
+
+def _is_group(one: FieldInfo) -> bool:
+    return isinstance(one.type, type) and issubclass(one.type, Struct)
+
+
+def _check_together(config: RelayConfig) -> Iterator[str]:
+    """Problems that no single value shows."""
+    inbound, reply = config.inbound, config.inbound.reply
+    if reply.mode == "text" and not reply.text:
+        yield "inbound.reply.text: required for mode text."
+    yield from _check_commands(inbound)
+    for index, pattern in enumerate(inbound.group_chat.mention_patterns):
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            yield f"inbound.groupChat.mentionPatterns[{index}]: not a regular expression: {error}."
+    if isinstance(zone := inbound.timestamp_prefix, str):
+        try:
+            ZoneInfo(zone)
+        except (KeyError, ValueError, OSError):
+            yield f"inbound.timestampPrefix: unknown time zone {show_value(zone)}."
+    if config.web.reconnect.max_ms < config.web.reconnect.initial_ms:
+        yield "web.reconnect.maxMs: must be at least web.reconnect.initialMs."
+    for name, folder in config.projects.items():
+        if not typed_path(folder).is_absolute():
+            yield f"projects.{name}: must be an absolute path or start with ~/, not {show_value(folder)}."
+    for key, cwd in (
+        ("inbound.reply.cwd", reply.cwd),
+        *(("mediaRoots", root) for root in config.media_roots),
+    ):
+        if cwd and not typed_path(cwd).is_absolute():
+            yield f"{key}: must be an absolute path or start with ~/, not {show_value(cwd)}."
+
+
+def _check_commands(inbound: InboundSettings) -> Iterator[str]:
+    """Chat text must not become an option of a program, so it may only be the last element of command."""
+    reply, transcribe = inbound.reply, inbound.transcribe_audio
+    words = {
+        "inbound.reply.command": reply.command[:-1],
+        "inbound.reply.session.sessionArgNew": reply.session.session_arg_new,
+        "inbound.reply.session.sessionArgResume": reply.session.session_arg_resume,
+        "inbound.transcribeAudio.command": transcribe.command,
+    }
+    for key, texts in words.items():
+        for text in texts or ():
+            if chat := CHAT_TEXT & set(VARIABLE.findall(text)):
+                yield f"{key}: {{{{{sorted(chat)[0]}}}}} is only allowed in the last element of command."
+    if reply.command and not reply.command[0].strip():
+        yield "inbound.reply.command: must name a program."
+
+
+class RelaySetting(Struct, frozen=True):
+    """One key as the docs table shows it."""
+
+    key: str
+    type: str
+    default: str
+    description: str
+
+
+def describe_config(struct: type[Struct] = RelayConfig, prefix: str = "") -> Iterator[RelaySetting]:
+    for one in fields(struct):
+        key = prefix + one.encode_name
+        if _is_group(one):
+            yield from describe_config(one.type, f"{key}.")
+            continue
+        (meta,) = one.type.__metadata__
+        default = one.default_factory() if one.default_factory is not NODEFAULT else one.default
+        shown = "required" if one.required else "" if default is None else show_value(default)
+        yield RelaySetting(key, _short_type(one.type), shown, meta.description)
+
+
+def _short_type(annotation: Any) -> str:
+    text = describe_type(annotation)
+    inner = get_args(annotation)[0]
+    return text.removesuffix(" or null") if get_origin(inner) is UnionType else text
+
+
+def config_schema() -> dict[str, Any]:
+    whole = schema(RelayConfig)
+    definitions = whole.pop("$defs")
+    top = definitions.pop("RelayConfig")
+    for one in (top, *definitions.values()):
+        if one.get("type") == "object" and "properties" in one:
+            one["additionalProperties"] = False
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": definitions}
+
+
+TEMPLATE = """\
+// The relay answers chat messages with an agent CLI. Keys: tau relay schema, docs/relay.md.
+{
+  inbound: {
+    // Who may talk to the agent; nobody by default. "*" admits everyone.
+    allowFrom: [%s],
+    reply: {
+      agent: { kind: "tau" }, // claude, codex, pi, opencode, gemini or tau
+      // cwd: "~/projects/notes",
+    },
+  },
+}
+"""
+
+
+def new_config() -> str:
+    return TEMPLATE % '"console:you"'
+
+
+def migrate(content: dict[str, Any]) -> dict[str, Any]:
+    """Turn the content of a warelay.json into that of a relay.json; the result may still have problems."""
+    reply = content.get("inbound", {}).get("reply") if isinstance(content.get("inbound"), dict) else None
+    if isinstance(reply, dict):
+        old = reply.pop("claudeOutputFormat", None)
+        agent = reply.setdefault("agent", {"kind": "claude"})
+        if isinstance(agent, dict) and old in ("text", "json"):
+            agent.setdefault("format", old)
+        reply.pop("heartbeatCommand", None)
+    if isinstance(content.get("inbound"), dict):
+        content["inbound"].pop("samePhoneMarker", None)
+        if not content["inbound"].get("allowFrom"):
+            content["inbound"]["allowFrom"] = ["*"]  # there, an empty list admitted everyone
+    return content

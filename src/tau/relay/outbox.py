@@ -1,0 +1,95 @@
+"""Delivers queued parts of one channel, in order, and remembers what is certain."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+from tau.base.errors import TauError
+from tau.relay.channels.channel import ChannelDown, ChannelRejected, ChatChannel
+from tau.relay.config import RelayHome
+from tau.relay.journal import MessageJournal, OutgoingPart, QueuedPart
+from tau.relay.log import RelayLog
+
+RETRY_S = (1, 2, 5, 10, 30)
+
+
+class ChannelOutbox:
+    def __init__(self, channel: ChatChannel, journal: MessageJournal, home: RelayHome, log: RelayLog) -> None:
+        self._channel = channel
+        self._journal = journal
+        self._home = home
+        self._log = log
+        self._wake = asyncio.Event()
+        self._empty = asyncio.Event()
+        self.connected = asyncio.Event()
+
+    def wake(self) -> None:
+        self._empty.clear()
+        self._wake.set()
+
+    async def drained(self) -> None:
+        await self._empty.wait()
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+        failures = 0
+        self.wake()
+        while True:
+            self._wake.clear()
+            queued = await self._journal.next_part(self._channel.name)
+            if queued is None:
+                self._empty.set()
+                await self._wake.wait()
+            elif await self._deliver(queued):
+                failures = 0
+            else:
+                wait_s = RETRY_S[min(failures, len(RETRY_S) - 1)]
+                failures += 1
+                await _first(self.connected, wait_s)
+
+    async def _deliver(self, queued: QueuedPart) -> bool:
+        """Whether the part is settled; else it is pending again."""
+        key = f"tau-relay-{queued.number}"
+        try:
+            id = await self._send(queued.part, key)
+        except ChannelDown as error:
+            self.connected.clear()
+            await self._journal.settle(queued.number, "pending")
+            self._log.write("warn", "outbox", str(error), channel=self._channel.name)
+            return False
+        except ChannelRejected as error:
+            await self._journal.settle(queued.number, "failed")
+            self._log.write("error", "outbox", str(error), channel=self._channel.name, chat=queued.part.chat)
+        except (TauError, OSError, TimeoutError) as error:
+            again = self._channel.limits.deduplicates
+            await self._journal.settle(queued.number, "pending" if again else "uncertain")
+            self._log.write("error", "outbox", f"It is uncertain whether a part was sent: {error}", key=key)
+            return not again
+        else:
+            await self._journal.settle(queued.number, "sent", id)
+            self._log.write(
+                "debug", "outbox", "sent", channel=self._channel.name, id=id, text=queued.part.content
+            )
+        if queued.part.kind == "media":
+            _remove(self._home.media / queued.part.content.partition("|")[0])
+        return True
+
+    async def _send(self, part: OutgoingPart, key: str) -> str:
+        if part.kind == "text":
+            return await self._channel.send_text(part.chat, part.content, key=key, choices=part.choices)
+        stored, type, name = part.content.split("|", 2)
+        try:
+            data = (self._home.media / stored).read_bytes()
+        except OSError as error:
+            raise ChannelRejected(f"A file to send is gone: {error.strerror}.") from None
+        return await self._channel.send_media(part.chat, data, type, name, part.caption, key=key)
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+async def _first(event: asyncio.Event, seconds: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
