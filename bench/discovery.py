@@ -5,6 +5,7 @@ provider: CPU time of both in turn, whether a second start reads no file again, 
 """
 
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -50,8 +51,12 @@ def fill(home: Path, settings: Path) -> None:
     for number in range(RULES):
         head = f"description: rule {number}\nglobs: ['*.py', '*.ts']\ncondition: console\\.log{number}"
         write(folders[number % len(folders)] / "rules" / f"rule-{number}.md", head)
-    for number in range(HOOKS):
-        write(settings / "hooks" / "pre" / f"hook-{number}.py", f"hook: {number}")
+    guards = [
+        {"matcher": "Bash", "hooks": [{"type": "command", "command": f"guard-{number} --check"}]}
+        for number in range(HOOKS)
+    ]
+    events = {"PreToolUse": guards[: HOOKS // 2], "PostToolUse": guards[HOOKS // 2 :]}
+    (home / ".claude" / "settings.json").write_text(json.dumps({"hooks": events}))
     for name in (".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md"):
         (home / name).write_text("Be brief.\n")
 

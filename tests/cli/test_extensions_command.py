@@ -44,6 +44,18 @@ def test_list_says_where_things_are_from_and_why_they_are_not_used(
     assert "pdf [shadowed] (agents, user)" in listed(capsys, "list", "--all")
 
 
+def test_all_that_is_in_each_request_has_its_tokens(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    home = Path(os.environ["HOME"])
+    put_skill(home / ".claude/skills/always", alwaysApply="true", body="Do this each time.")
+    (home / ".claude/SYSTEM.md").write_text("You are a cat.")
+    (repo / ".tau/rules").mkdir()
+    (repo / ".tau/rules/brief.md").write_text("---\nalwaysApply: true\n---\nBe brief, always.\n")
+    (repo / ".tau/rules/listed.md").write_text("---\ndescription: about APIs\n---\nText.\n")
+    rows = {row["id"]: row["tokens"] for row in json.loads(listed(capsys, "list", "--json"))}
+    names = ("skills:always", "system-prompt:SYSTEM", "rules:brief", "rules:listed")
+    assert [rows[name] > 2 for name in names] == [True] * 4
+
+
 def test_json_has_each_item(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = {row["id"]: row for row in json.loads(listed(capsys, "list", "--json"))}
     assert rows["skills:pdf"]["tokens"] > 3 and rows["tools:deploy"]["state"] == "waiting"

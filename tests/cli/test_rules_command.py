@@ -54,3 +54,21 @@ def test_test_says_what_matches_and_why_nothing_can(
 def test_wrong_use_is_one_sentence(argv: list[str], rule: Path) -> None:
     with pytest.raises(UsageError):
         run(argv)
+
+
+def test_only_rules_that_interrupt_wait_for_trust(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".git").mkdir()
+    rules = tmp_path / ".tau/rules"
+    rules.mkdir(parents=True)
+    (rules / "stops.md").write_text("---\ncondition: x\n---\nNo x.\n")
+    (rules / "listed.md").write_text("---\ndescription: d\n---\nText.\n")
+    (rules / "nowhere.md").write_text("---\ncondition: x\nscope: screen\nalwaysApply: true\n---\nText.\n")
+    monkeypatch.chdir(tmp_path)
+    assert run([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    after = {line.partition(":")[0]: lines[at + 1] for at, line in enumerate(lines[:-1]) if line[0] != " "}
+    assert "waits until you trust" in after["stops"] and "waits" not in after["listed"]
+    assert any(line.startswith("nowhere: in every prompt") for line in lines)
+    assert 'the scope "screen" is not' in after["nowhere"]

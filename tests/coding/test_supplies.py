@@ -131,6 +131,37 @@ def test_system_prompt_of_a_project_waits_for_trust(repo: Path) -> None:
     assert session.setup().system.startswith("Be evil.")
 
 
+def test_many_skills_of_one_name_are_reported_in_a_few_lines(repo: Path) -> None:
+    home = Path(os.environ["HOME"])
+    folders = (
+        ".claude",
+        ".codex",
+        ".agents",
+        ".agent",
+        ".gemini",
+        ".pi/agent",
+        ".omp/agent",
+        ".config/opencode",
+    )
+    for number, folder in enumerate(folders):
+        put_skill(home / folder / "skills/same", f"version {number}")
+    session, _ = run(repo, [[Say("ok")]], save=False)
+    said = [notice.message for notice in session.notices]
+    assert sum("Skipped the skill" in text for text in said) == 5
+    assert "2 more skills are skipped; see tau extensions list --all." in said
+
+
+def test_without_rules_none_is_in_the_prompt(repo: Path) -> None:
+    (repo / ".tau/rules").mkdir(parents=True)
+    (repo / ".tau/RULES.md").write_text("Be brief.")
+    (repo / ".tau/rules/always.md").write_text("---\nalwaysApply: true\n---\nBe terse.\n")
+    (repo / ".tau/rules/listed.md").write_text("---\ndescription: d\n---\nBe kind.\n")
+    for on in (True, False):
+        session, _ = run(repo, [[Say("ok")]], save=False, settings={"rules.enabled": on})
+        system = session.setup().system
+        assert [text in system for text in ("Be brief.", "Be terse.", "- listed: d")] == [on] * 3
+
+
 def test_title_prompt_comes_from_a_file(repo: Path) -> None:
     home = Path(os.environ["TAU_HOME"])
     home.mkdir(parents=True)

@@ -50,6 +50,14 @@ def test_several_prompts_share_a_session_and_the_last_answer_is_printed(tmp_path
     assert shown.asked == ["one", "two"]
 
 
+def test_command_of_a_file_is_expanded_and_a_path_is_not(tmp_path: Path) -> None:
+    commands = Path(os.environ["HOME"]) / ".claude/commands"
+    commands.mkdir(parents=True)
+    (commands / "check.md").write_text("---\ndescription: d\n---\nCheck ${1:-all} of $2.\n")
+    shown = answer([[Say("ok")]] * 3, tmp_path, "/check '' tests", "/home/check is a path", "/check a b")
+    assert shown.asked == ["Check all of tests.", "/home/check is a path", "Check a of b."]
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     (

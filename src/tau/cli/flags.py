@@ -160,6 +160,7 @@ FLAGS = (
     Flag("no-tools", "allow no tools", PROMPT),
     Flag("skills", "offer only these skills, such as pdf,git-*", PROMPT, VALUE, "GLOBS"),
     Flag("no-skills", "offer no skills", PROMPT),
+    Flag("no-rules", "use no rules, not even those that come with tau", PROMPT),
     Flag(
         "mcp-config",
         "start the MCP servers of this file too; repeatable",

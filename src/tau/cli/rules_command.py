@@ -48,7 +48,7 @@ class _Rules:
         supplies = Supplies(cwd, paths, self.settings, trusted=trust_status(cwd, paths).trusted)
         own = supplies.rules.rules
         names = {rule.name for rule in own} | {*self.settings.ttsr.disabled_rules}
-        with_tau = bundled_rules() if self.settings.ttsr.builtin_rules else []
+        with_tau = bundled_rules() if self.settings.rules.enabled and self.settings.ttsr.builtin_rules else []
         self.all = [*own, *(rule for rule in with_tau if rule.name not in names)]
 
     def find(self, name: str) -> RuleFile:
@@ -114,7 +114,7 @@ def _list(as_json: bool) -> int:
     for row in rows:
         place = "comes with tau" if row.provider == BUNDLED_PROVIDER else row.path
         lines.append(f"{row.name}: {BUCKETS[row.bucket]} ({place})")
-        if not row.trusted:
+        if not row.trusted and row.bucket == "stream":
             lines.append("  waits until you trust this repository; see tau trust")
         lines += [f"  {problem}" for problem in row.problems]
     return write_stdout("".join(f"{line}\n" for line in lines or ["There are no rules."]))

@@ -32,6 +32,8 @@ def flag_settings(parsed: ParsedArgs) -> dict[str, Any]:
         found["display.screenReader"] = True
     if parsed.has("no-skills"):
         found["skills.enabled"] = False
+    if parsed.has("no-rules"):
+        found["rules.enabled"] = False
     if (patterns := parsed.value("skills")) is not None:
         found["skills.includeSkills"] = [name for one in patterns.split(",") if (name := one.strip())]
     for flag, setting, kind in (

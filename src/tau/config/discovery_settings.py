@@ -62,6 +62,12 @@ class SkillsSettings(Struct, frozen=True, rename="camel"):
     ] = 0
 
 
+class RulesSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Use rules: those in files, and those that come with tau")] = (
+        True
+    )
+
+
 class StreamRuleSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Let rules watch what the model writes")] = True
     context_mode: Annotated[

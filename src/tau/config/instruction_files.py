@@ -23,11 +23,9 @@ MAX_IMPORTS = 100
 _DOCUMENTS = (".md", ".mdc", ".txt")
 """What a project may import from hidden places, and if trusted, from elsewhere: no keys, no settings."""
 _PRIORITY = {provider.id: provider.priority for provider in PROVIDERS}
-_CODE = re.compile(
-    r"^(?P<fence> {0,3}(?:```+|~~~+)).*?(?:^\s*(?:```+|~~~+)\s*$|\Z)|(?P<ticks>`+)[^\n]*?(?P=ticks)",
-    re.M | re.S,
-)
-_IMPORT = re.compile(r"(?<![\w`@/.])@(?P<path>(?:\\ |[^\s`,;()\[\]{}<>\"'])+)")
+# Compiled when first used: few files import others.
+_CODE = r"(?ms)^(?P<fence> {0,3}(?:```+|~~~+)).*?(?:^\s*(?:```+|~~~+)\s*$|\Z)|(?P<ticks>`+)[^\n]*?(?P=ticks)"
+_IMPORT = r"(?<![\w`@/.])@(?P<path>(?:\\ |[^\s`,;()\[\]{}<>\"'])+)"
 
 Warn = Callable[[str], None]
 
@@ -103,7 +101,7 @@ class ContextReader:
 
     def _imported(self, file: ContextFile, item: Item) -> Iterator[Path]:
         """The existing files that a text names after an @, outside of code."""
-        for match in _IMPORT.finditer(_CODE.sub("", file.text)):
+        for match in re.finditer(_IMPORT, re.sub(_CODE, "", file.text)):
             name = match["path"].replace("\\ ", " ").rstrip(".:!?*_")
             target = typed_path(name)
             if not target.is_absolute():
@@ -172,7 +170,7 @@ def _place(item: Item) -> tuple[bool, int]:
 
 
 def _only_imports(text: str) -> bool:
-    return all(_IMPORT.fullmatch(line.strip()) for line in text.splitlines() if line.strip())
+    return all(re.fullmatch(_IMPORT, line.strip()) for line in text.splitlines() if line.strip())
 
 
 def _is_file(path: Path) -> bool:

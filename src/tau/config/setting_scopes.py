@@ -61,6 +61,7 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "retry.maxRetries": LOWER,
     "retry.modelFallback": OFF,
     "titles.enabled": OFF,
+    "rules.enabled": ON,
     "web_search.enabled": OFF,
     "task.batch": OFF,
     "task.eager": OFF,

@@ -13,6 +13,7 @@ from tau.config.discovery_settings import (
     HooksSettings,
     LspSettings,
     McpSettings,
+    RulesSettings,
     SearxngSettings,
     SkillsSettings,
     StreamRuleSettings,
@@ -579,13 +580,11 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     inspect_image: InspectImageSettings = InspectImageSettings()
     local: LocalSettings = LocalSettings()
     context_files: ContextFilesSettings = ContextFilesSettings()
+    rules: RulesSettings = RulesSettings()
     ttsr: StreamRuleSettings = StreamRuleSettings()
     skills: SkillsSettings = SkillsSettings()
     hooks: HooksSettings = HooksSettings()
-    disabled_providers: Annotated[
-        list[str],
-        Meta(description="Providers whose files are not used, such as cursor; see tau extensions list"),
-    ] = []
+    disabled_providers: Annotated[list[str], Meta(description="Providers to ignore, such as cursor")] = []
     disabled_extensions: Annotated[
         list[str], Meta(description="Items that are not used, as KIND:NAME, such as skills:pdf")
     ] = []

@@ -16,7 +16,7 @@ from tau.modes.exit_status import DONE, INTERRUPTED, NOBODY_READS, ExitStatus, c
 from tau.modes.line_input import InputInterrupted, LineReader
 from tau.modes.output_stream import OutputStream
 from tau.modes.plain_transcript import PlainTranscript
-from tau.modes.user_prompt import UserPrompt
+from tau.modes.user_prompt import UserPrompt, expanded
 
 commands = late("tau.modes.console_commands")
 idle_tasks = late("tau.modes.idle_tasks")
@@ -54,7 +54,9 @@ class Console:
             async with asyncio.TaskGroup() as tasks:
                 for prompt in prompts:
                     self._transcript.line(f"> {prompt.text}")
-                    await self._run_turn(session, session.prompt(prompt.text, prompt.images), tasks)
+                    await self._run_turn(
+                        session, session.prompt(expanded(session, prompt), prompt.images), tasks
+                    )
                 while not self._is_over:
                     text = await self._read_message()
                     if text is None:

@@ -12,7 +12,6 @@ from tau.coding.skills.listing import list_skills
 from tau.coding.supplies import Supplies
 from tau.config.discovery.capabilities import KINDS, Item, State
 from tau.config.discovery.providers import PROVIDERS, Kind
-from tau.config.instruction_files import find_context_files
 from tau.config.list_settings import add_to_list, remove_from_list
 from tau.config.paths import Paths
 
@@ -80,7 +79,11 @@ def _tokens(supplies: Supplies) -> dict[Path, int]:
         for skill in supplies.skills.skills
         if skill.listed and not skill.always
     }
-    return found | {file.path: text_tokens(file.text) for file in find_context_files(supplies.discovery)}
+    found |= {
+        Path(rule.path): text_tokens(f"- {rule.name}: {rule.summary}")
+        for rule in supplies.rules.of("rulebook")
+    }
+    return found | {file.path: text_tokens(file.text) for file in supplies.texts()}
 
 
 def extension_lines(rows: Sequence[ExtensionRow], warnings: Sequence[str]) -> list[str]:

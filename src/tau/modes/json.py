@@ -20,7 +20,7 @@ from tau.modes.event_writer import EventWriter
 from tau.modes.exit_status import DONE, INTERRUPTED, NOBODY_READS, ExitStatus, code_of, judge
 from tau.modes.line_input import LineReader
 from tau.modes.output_stream import OutputStream, tell
-from tau.modes.user_prompt import UserPrompt
+from tau.modes.user_prompt import UserPrompt, expanded
 
 MAX_WAITING = 1000
 
@@ -63,7 +63,7 @@ async def run(
         for prompt in prompts:
             if session.extensions is not None and await session.extensions.run_command(prompt.text):
                 continue
-            verdict = await _send(session.prompt(prompt.text, prompt.images), writer)
+            verdict = await _send(session.prompt(expanded(session, prompt), prompt.images), writer)
             code = verdict.code
             if verdict.remark and not writer.gone:
                 tell(verdict.remark)
@@ -127,7 +127,7 @@ class _Conversation:
                 if extensions is not None and await extensions.run_command(prompt.text):
                     self._changed.set()
                     continue
-                running = self._session.prompt(prompt.text, prompt.images)
+                running = self._session.prompt(expanded(self._session, prompt), prompt.images)
             elif job_results.may_continue(self._session):
                 running = self._session.go_on(results=True)
             elif self._ended:

@@ -19,7 +19,7 @@ from tau.coding.session.session import Session
 from tau.modes.event_texts import compaction_line, notice_line, retry_line, rules_line
 from tau.modes.exit_status import DONE, INTERRUPTED, JOBS_STOPPED, ExitStatus, judge
 from tau.modes.output_stream import OutputStream, tell
-from tau.modes.user_prompt import UserPrompt
+from tau.modes.user_prompt import UserPrompt, expanded
 
 job_results = late("tau.modes.job_results")
 
@@ -49,7 +49,7 @@ async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream
         for prompt in prompts:
             if session.extensions is not None and await session.extensions.run_command(prompt.text):
                 continue
-            verdict = await turn(session.prompt(prompt.text, prompt.images))
+            verdict = await turn(session.prompt(expanded(session, prompt), prompt.images))
             if verdict.code != DONE:
                 return verdict.code
         verdict = await job_results.finish_jobs(session, turn) if _has_work(session) else ExitStatus(DONE)

@@ -156,11 +156,9 @@ class SessionHost:
         """Expand a slash command that a file defines; other text stays as it is."""
         if not text.startswith("/"):
             return text
-        name, _, typed = text[1:].partition(" ")
         supplies = self.session.supplies()
         supplies.discovery.refresh()
-        file = next((file for file in supplies.commands() if file.name == name), None)
-        return text if file is None else supplies.command_prompt(file, typed)
+        return supplies.expand(text)
 
     async def abort(self) -> None:
         """Stop the agent and wait until it is idle; queued messages stay for the next prompt."""

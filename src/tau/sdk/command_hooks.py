@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 command_hooks = late("tau.ext.hooks.command_hooks")
 hook_files = late("tau.ext.hooks.hook_files")
-hook_run = late("tau.ext.hooks.hook_run")
 panels = late("tau.ext.hooks.panel")
 report = late("tau.ext.hooks.report")
 list_settings = late("tau.config.list_settings")
@@ -106,14 +105,14 @@ class LateHooks(HookChain):
         )
         for problem in table.problems:
             emit(Notice("warning", problem, "hooks"))
-        if hook_run.NESTED in parts.environ:  # tau in a hook: only what guards it, else this may never end
+        if hook_files.NESTED in parts.environ:  # tau in a hook: only what guards it, else this may never end
             table = hook_files.HookTable([hook for hook in table.hooks if hook.is_guard])
         if not table.active:
             return table
         panel = panels.HookPanel(
             table,
             panels.HookSession(
-                world=hook_run.HookWorld(
+                world=hook_files.HookWorld(
                     cwd=parts.cwd,
                     project=list(project_folders(parts.cwd))[-1],
                     runner=parts.runner,

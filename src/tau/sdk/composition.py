@@ -43,12 +43,12 @@ from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config import trust_locations
 from tau.config.discovery.providers import (
     CODE,
-    Kind,
     Root,
     find_roots,
     has_any,
     has_entry_points,
     has_hook_files,
+    may_name_servers,
 )
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, project_dir, project_folders
@@ -90,8 +90,6 @@ skill_urls = late("tau.coding.skills.urls")
 supplying = late("tau.coding.supplies")
 trust = late("tau.config.trust")
 more_tools = late("tau.sdk.more_tools")
-
-SERVER_KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
 
 
 async def compose(
@@ -188,7 +186,7 @@ async def _open_more(
     roots: Sequence[Root],
 ) -> MoreTools:
     """Nothing, and no import, if no file can name a server and no tool can be hidden."""
-    is_found = options.mcp and settings.mcp.enabled and has_any(roots, SERVER_KINDS)
+    is_found = options.mcp and settings.mcp.enabled and may_name_servers(roots)
     named = is_found or options.mcp_files or options.mcp_servers
     if options.parent_servers is not None and settings.mcp.enabled:
         return more_tools.shared_tools(options.parent_servers, settings, around[5])
@@ -520,7 +518,9 @@ def _stream_rules(
     supplies: "Callable[[], Supplies]",
 ) -> "StreamRules | None":
     found = has_any(roots, ("rules", "instructions"))
-    if not settings.ttsr.enabled or not (options.rules or found or settings.ttsr.builtin_rules):
+    if not (settings.rules.enabled and settings.ttsr.enabled) or not (
+        options.rules or found or settings.ttsr.builtin_rules
+    ):
         return None
     rules = stream_rules.StreamRules(
         (*options.rules, *(supplies().rules.of("stream") if found else ())),

@@ -8,8 +8,8 @@ from msgspec import json
 
 from tau.config.layers import load_settings
 from tau.config.paths import Paths, current_folder, project_folders
-from tau.ext.hooks.hook_files import HookTable
-from tau.ext.hooks.hook_run import HookResult, HookWorld, run_hook
+from tau.ext.hooks.hook_files import HookTable, HookWorld
+from tau.ext.hooks.hook_run import HookResult, run_hook
 from tau.ext.hooks.tool_names import NAMES, main_values, matches, meets, tool_names
 from tau.sdk.composition import open_runners
 from tau.sdk.options import SessionOptions

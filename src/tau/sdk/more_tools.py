@@ -80,6 +80,7 @@ async def open_more_tools(
     if discover or options.mcp_files or options.mcp_servers:
         late_servers = servers.LateServers(
             parts,
+            options.cwd,
             discover,
             environment.world.urls,
             files=options.mcp_files,

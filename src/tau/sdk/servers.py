@@ -42,13 +42,14 @@ class LateServers(Hooks):
     def __init__(
         self,
         parts: "Callable[[], McpParts]",
+        cwd: Path,
         discovery: "Callable[[], CapabilityRegistry] | None",
         urls: UrlRouter,
         *,
         files: Sequence[Path] = (),
         given: Iterable[tuple[str, Mapping[str, Any], str]] = (),
     ) -> None:
-        self._parts, self._discovery, self._urls = parts, discovery, urls
+        self._parts, self._cwd, self._discovery, self._urls = parts, cwd, discovery, urls
         self._files, self._given = tuple(files), tuple(given)
         self._group = asyncio.TaskGroup()
         self._loading: asyncio.Task[None] | None = None
@@ -72,14 +73,13 @@ class LateServers(Hooks):
     async def _load(self) -> None:
         await asyncio.sleep(0)
         try:
-            parts = self._parts()
             listing = await asyncio.to_thread(
                 lambda: config_files.find_servers(
-                    self._discovery and self._discovery(), parts.cwd, files=self._files, given=self._given
+                    self._discovery and self._discovery(), self._cwd, files=self._files, given=self._given
                 )
             )
             if listing.entries or listing.errors:
-                self.servers = hosts.McpServers(parts, self._group)
+                self.servers = hosts.McpServers(self._parts(), self._group)
                 self.servers.parts.changed = lambda: self.changed()
                 self._urls.register(resources.ResourceUrls(self.servers))
                 self.servers.start(listing)

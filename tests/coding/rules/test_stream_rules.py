@@ -156,7 +156,11 @@ def test_model_that_never_obeys_is_reminded_in_the_end(tmp_path: Path) -> None:
 
 
 def test_disabled_rules_and_the_switch_are_respected(tmp_path: Path) -> None:
-    for settings in ({"ttsr.enabled": False}, {"ttsr.disabledRules": ["no-sorry"]}):
+    for settings in (
+        {"ttsr.enabled": False},
+        {"rules.enabled": False},
+        {"ttsr.disabledRules": ["no-sorry"]},
+    ):
         run = Run([[Say("sorry")]], NO_SORRY, settings=settings)
         run.go(tmp_path, "go")
         assert run.triggered == []

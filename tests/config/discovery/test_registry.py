@@ -9,7 +9,14 @@ import pytest
 from tau.config import trust_locations
 from tau.config.discovery import registry
 from tau.config.discovery.capabilities import CAPABILITIES, Item, Source
-from tau.config.discovery.providers import PROVIDERS, FileProvider, Kind, find_roots, has_any
+from tau.config.discovery.providers import (
+    PROVIDERS,
+    FileProvider,
+    Kind,
+    find_roots,
+    has_any,
+    may_name_servers,
+)
 from tau.config.discovery.registry import CapabilityRegistry, DiscoveryOptions, LoadContext
 from tau.config.paths import user_paths
 
@@ -229,7 +236,7 @@ def test_pipes_loops_and_binary_files_are_refused(home: Path, project: Path) -> 
         "pipe": "Not a regular file.",
         "loop": "The file cannot be read: Too many levels of symbolic links.",
         "dangling": "It is a link to something that is not there.",
-        "binary": "The file is not UTF-8 text.",
+        "binary": "The file has a NUL character, so it is not text.",
         "closed": "The front matter has no closing line of three dashes.",
         "named": '"a b" is not a valid name: use letters, digits, "-" and "_".',
     }
@@ -282,3 +289,51 @@ def test_each_kind_is_scanned_once(home: Path, tmp_path: Path, monkeypatch: pyte
     assert discovery.all("skills") is found
     discovery.refresh()
     assert len(discovery.all("skills")) == 2
+
+
+def test_folder_of_cline_is_not_read_as_a_rule_and_a_file_is(project: Path) -> None:
+    put(project / ".clinerules/style.md", "Be brief.")
+    assert [(item.name, item.state) for item in discover(project).all("rules")] == [("style", "active")]
+    (project / ".clinerules/style.md").unlink()
+    (project / ".clinerules").rmdir()
+    put(project / ".clinerules", "Be brief.")
+    put(project / ".cursorrules", "Be terse.")
+    assert {item.name for item in discover(project).items("rules")} == {".clinerules", ".cursorrules"}
+
+
+def test_system_prompt_of_the_working_folder_is_listed_as_the_one_in_use(home: Path, project: Path) -> None:
+    own = put(home / ".claude/SYSTEM.md", "mine")
+    outer = put(project / ".tau/SYSTEM.md", "outer")
+    inner = put(project / "sub/.tau/SYSTEM.md", "inner")
+    found = {item.path: item.state for item in discover(project / "sub", trusted=True).all("system-prompt")}
+    assert found == {inner: "active", own: "shadowed", outer: "shadowed"}
+    found = {item.path: item.state for item in discover(project / "sub").all("system-prompt")}
+    assert found == {inner: "waiting", own: "active", outer: "shadowed"}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "expected"),
+    [
+        (".claude/settings.json", '{"hooks": {}}', False),
+        (".claude/settings.json", '{"disabledMcpjsonServers": ["x"]}', True),
+        (".claude/settings.json", '{"\\u006dcp": {}}', True),
+        (".config/opencode/opencode.json", '{"mcp": {}}', True),
+        (".codex/config.toml", "[mcp_servers.x]", True),
+        (".cursor/mcp.json", "{}", True),
+    ],
+)
+def test_servers_are_looked_for_only_where_a_file_may_name_some(
+    file: str, text: str, expected: bool, home: Path, tmp_path: Path
+) -> None:
+    put(home / file, text)
+    assert may_name_servers(find_roots(tmp_path, user_paths())) is expected
+
+
+def test_settings_behind_a_link_are_left_to_the_reader_who_checks_it(project: Path, tmp_path: Path) -> None:
+    secret = put(tmp_path / "secret", "nothing")
+    (project / ".claude").mkdir()
+    (project / ".claude/settings.json").symlink_to(secret)
+    assert may_name_servers(find_roots(project, user_paths()))
+    (project / ".claude/settings.json").unlink()
+    os.mkfifo(project / ".claude/settings.json")
+    assert not may_name_servers(find_roots(project, user_paths()))

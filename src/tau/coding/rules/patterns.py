@@ -65,7 +65,8 @@ class RulePatterns:
         try:
             if len(condition) > MAX_PATTERN_CHARS:
                 raise ValueError(f"it has more than {MAX_PATTERN_CHARS:,} characters")
-            re2.compile(condition, self._options)  # alone: `a)(b` would be valid between parentheses
+            if ")" in condition:
+                re2.compile(condition, self._options)  # alone: `a)(b` would be valid between parentheses
             self._exact.append((rule, condition, re2.compile(f"(?m)(?:{condition})", self._options)))
         except re2.error:
             try:

@@ -20,11 +20,12 @@ InterruptOn = Literal["never", "prose-only", "tool-only", "always"]
 Bucket = Literal["stream", "always", "rulebook", "unused"]
 
 _SOURCES: dict[str, Source] = {"text": "text", "thinking": "thinking", "tool": "tool"}
-DEFAULT_SCOPE = ("text", "tool")
 MAX_CONDITIONS = 50
 _ALWAYS = ("claude", "cline", "windsurf")  # where a file without fields is part of every prompt
-_SCOPE = re.compile(r"(?P<source>text|thinking|tool)(?::(?P<tool>[\w*?-]+))?(?:\((?P<globs>[^()]*)\))?")
-_ITEM = re.compile(r"(?:\([^)]*\)|\[[^\]]*\]|\{[^}]*\}|[^,])+")
+_CURSOR_FILE = ".cursorrules"
+# Compiled when first used: most rules do without.
+_SCOPE = r"(?P<source>text|thinking|tool)(?::(?P<tool>[\w*?-]+))?(?:\((?P<globs>[^()]*)\))?"
+_ITEM = r"(?:\([^)]*\)|\[[^\]]*\]|\{[^}]*\}|[^,])+"
 
 
 class Scope(Struct, frozen=True):
@@ -66,7 +67,7 @@ class RuleFile(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def bucket(self) -> Bucket:
         """A stream rule, part of every prompt, listed in the prompt, or none of these."""
-        if self.conditions or self.ast_conditions:
+        if self.scope and (self.conditions or self.ast_conditions):
             return "stream"
         if self.always:
             return "always"
@@ -99,6 +100,9 @@ class RuleFile(Struct, frozen=True, kw_only=True, dict=True):
         )
 
 
+DEFAULT_SCOPE = (Scope("text"), Scope("tool"))
+
+
 def make_rule(
     name: str,
     content: str,
@@ -117,7 +121,7 @@ def make_rule(
     globs = [*_items(fields.get("globs")), *_items(fields.get("applyTo")), *_items(fields.get("paths"))]
     everywhere = {"*", "**", "**/*"}
     always = fields.get("alwaysApply") is True or trigger == "always_on" or bool(everywhere & {*globs})
-    if not fields and provider in _ALWAYS:
+    if not fields and (provider in _ALWAYS or name == _CURSOR_FILE):
         always = True
     globs = [glob for glob in globs if glob not in everywhere and _is_valid(glob, problems)]
     interrupt = fields.get("interruptMode")
@@ -150,7 +154,7 @@ def make_rule(
 def _items(value: Any, *, split: bool = True) -> list[str]:
     """A list, or text with commas between its items; commas inside brackets do not count."""
     if isinstance(value, str):
-        parts: Iterable[Any] = _ITEM.findall(value) if split else [value]
+        parts: Iterable[Any] = re.findall(_ITEM, value) if split else [value]
     else:
         parts = value if isinstance(value, (list, tuple)) else ()
     return [text for part in parts if isinstance(part, str) and (text := part.strip() if split else part)]
@@ -158,8 +162,10 @@ def _items(value: Any, *, split: bool = True) -> list[str]:
 
 def _read_scope(items: Sequence[str], problems: list[str]) -> tuple[Scope, ...]:
     scopes = []
-    for item in items or DEFAULT_SCOPE:
-        found = _SCOPE.fullmatch(item)
+    if not items:
+        return DEFAULT_SCOPE
+    for item in items:
+        found = re.fullmatch(_SCOPE, item)
         if found is None or (found["source"] != "tool" and (found["tool"] or found["globs"])):
             problems.append(f'the scope "{item}" is not text, thinking, tool, tool:NAME or tool:NAME(GLOBS)')
             continue

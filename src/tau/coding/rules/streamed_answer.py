@@ -15,8 +15,8 @@ from tau.coding.rules.rule import RuleFile, Source
 patterns = late("tau.coding.rules.patterns")
 written = late("tau.coding.rules.written_files")
 
-_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([bfnrt"\\/]))')
-_OPEN_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)$")
+_ESCAPE = r'\\(?:u([0-9a-fA-F]{4})|([bfnrt"\\/]))'
+_OPEN_ESCAPE = r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)$"
 MAX_CHARS_ON_LOOP = 32_000  # longer texts are searched in a thread
 _CHARACTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
@@ -56,10 +56,10 @@ class _Call(Struct):
         self.rest = ""
         if "\\" not in json:
             return json
-        if found := _OPEN_ESCAPE.search(json):
+        if found := re.search(_OPEN_ESCAPE, json):
             self.rest = found[1]
             json = json[: found.start(1)]
-        return _ESCAPE.sub(_character, json)
+        return re.sub(_ESCAPE, _character, json)
 
 
 class StreamedAnswer:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ NAME_CHARS = 64
 DESCRIPTION_CHARS = 1024
 COMPATIBILITY_CHARS = 500
 SKILL_FILE = "SKILL.md"
+_SIGNS = dict.fromkeys(map(ord, "-_.:"))
 State = Literal["active", "shadowed", "disabled", "invalid", "waiting"]
 SPEC_FIELDS = frozenset({"name", "description", "license", "allowed-tools", "metadata", "compatibility"})
 OWN_FIELDS = frozenset({"globs", "alwaysApply", "hide", "disable-model-invocation", "argument-hint"})
@@ -76,38 +77,45 @@ class Capability(NamedTuple):
     """`name` names a file by its path below its root; `check` says why an item is unusable and what is odd.
 
     `runs`: it starts programs or replaces the system prompt, so a project's waits for trust. `reads`: its
-    front matter counts. `user_first`: a project's never takes the name of the user's. `named`: items of one
-    name replace each other; else all count.
+    front matter counts. `user_first`: a project's never takes the name of the user's. `nearest`: the working
+    folder's come before the user's, and those of its parents do not count. `named`: items of one name replace
+    each other; else all count.
     """
 
     id: Kind
-    name: Callable[[PurePosixPath, dict[str, Any]], str]
+    name: Callable[[str, dict[str, Any]], str]
     check: Callable[[Item], tuple[Problem | None, list[str]]]
     runs: bool = False
     reads: bool = False
     user_first: bool = False
+    nearest: bool = False
     named: bool = True
 
 
-def _stem(inner: PurePosixPath, fields: dict[str, Any]) -> str:
-    return inner.name.split(".")[0] or inner.name
+def _stem(inner: str, fields: dict[str, Any]) -> str:
+    name = inner.rpartition("/")[2]
+    return name.split(".")[0] or name
 
 
-def _named(inner: PurePosixPath, fields: dict[str, Any]) -> str:
+def _named(inner: str, fields: dict[str, Any]) -> str:
     return text_of(fields.get("name")).strip() or _stem(inner, fields)
 
 
-def _skill_name(inner: PurePosixPath, fields: dict[str, Any]) -> str:
-    return text_of(fields.get("name")).strip() or inner.parent.name
+def _skill_name(inner: str, fields: dict[str, Any]) -> str:
+    return text_of(fields.get("name")).strip() or _folder_of(inner, fields)
 
 
-def _command_name(inner: PurePosixPath, fields: dict[str, Any]) -> str:
+def _command_name(inner: str, fields: dict[str, Any]) -> str:
     """`git/commit.md` below the folder of commands is `git:commit`."""
-    return ":".join(inner.with_name(inner.name.removesuffix(".md").removesuffix(".prompt")).parts[1:])
+    return inner.removesuffix(".md").removesuffix(".prompt").partition("/")[2].replace("/", ":")
 
 
-def _file_name(inner: PurePosixPath, fields: dict[str, Any]) -> str:
-    return inner.name.upper().removesuffix(".MD")
+def _file_name(inner: str, fields: dict[str, Any]) -> str:
+    return inner.rpartition("/")[2].upper().removesuffix(".MD")
+
+
+def _folder_of(path: str, fields: dict[str, Any]) -> str:
+    return path.rsplit("/", 2)[-2]
 
 
 def _accept(item: Item) -> tuple[Problem | None, list[str]]:
@@ -118,7 +126,7 @@ def _check_typed_name(item: Item) -> tuple[Problem | None, list[str]]:
     """Names are typed after a slash or in a URL: letters, digits and a few signs, limited in length."""
     if len(item.name) > NAME_CHARS:
         return (f"The name is longer than {NAME_CHARS} characters.", "name"), []
-    if not item.name or not all(letter.isalnum() or letter in "-_.:" for letter in item.name):
+    if not item.name or not f"a{item.name.translate(_SIGNS)}".isalnum():
         shown = clean_line(item.name)
         return (f'"{shown}" is not a valid name: use letters, digits, "-" and "_".', "name"), []
     if not item.summary and not (item.kind == "skills" and item.text("description")):
@@ -128,7 +136,7 @@ def _check_typed_name(item: Item) -> tuple[Problem | None, list[str]]:
 
 def _check_skill(item: Item) -> tuple[Problem | None, list[str]]:
     problem, notes = _check_typed_name(item)
-    return problem, [*notes, *skill_faults(item.fields, item.path.parent.name)]
+    return problem, [*notes, *skill_faults(item.fields, _folder_of(str(item.path), {}))]
 
 
 def skill_faults(fields: dict[str, Any], folder: str) -> list[str]:
@@ -166,7 +174,7 @@ def _name_faults(name: str, folder: str) -> list[str]:
 
 _ROWS = (
     Capability("context-files", _stem, _accept, named=False),
-    Capability("system-prompt", _file_name, _accept, runs=True),
+    Capability("system-prompt", _file_name, _accept, runs=True, nearest=True),
     Capability("skills", _skill_name, _check_skill, reads=True),
     Capability("rules", _stem, _check_typed_name, reads=True),
     Capability("instructions", _stem, _check_typed_name, reads=True),
@@ -176,7 +184,7 @@ _ROWS = (
     Capability("hooks", _stem, _accept, runs=True, named=False),
     Capability("tools", _stem, _accept, runs=True),
     Capability("extension-modules", _stem, _accept, runs=True),
-    Capability("extensions", lambda inner, fields: inner.parent.name, _accept, runs=True),
+    Capability("extensions", _folder_of, _accept, runs=True),
     Capability("mcps", _stem, _accept, runs=True, named=False),
     Capability("settings", _stem, _accept, runs=True, named=False),
     Capability("ssh", _stem, _accept, named=False),

@@ -94,8 +94,9 @@ def read_text(path: Path, info: stat_result | None = None) -> str:
         text = read_limited(path, MAX_FILE_BYTES).decode("utf-8-sig")
     except FileNotFoundError as error:
         raise ConfigError(f"The file cannot be read: {error.strerror}.", path=path) from error
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise ConfigError("The file is not UTF-8 text.", path=path)
+    except UnicodeDecodeError as error:
+        raise ConfigError("The file is not UTF-8 text.", path=path) from error
+    if (at := text.find("\0")) >= 0:
+        line = text.count("\n", 0, at) + 1
+        raise ConfigError("The file has a NUL character, so it is not text.", path=path, line=line)
     return text

@@ -15,8 +15,8 @@ MAX_ALIASES = 8
 """Each may repeat a whole part of the document, and so may each of its parts."""
 MAX_EXACT_INT = 2**53
 _FENCE = "---"
-_ANCHOR = re.compile(r"&[^\s&]")
-_ALIAS = re.compile(r"\*[^\s*]")
+_ANCHOR = r"&[^\s&]"
+_ALIAS = r"\*[^\s*]"
 
 
 class FrontMatter(NamedTuple):
@@ -43,7 +43,7 @@ def parse_front_matter(text: str, path: Path) -> FrontMatter:
 
 
 def _fields(head: str) -> tuple[dict[str, Any], str]:
-    if _ANCHOR.search(head) and len(_ALIAS.findall(head)) > MAX_ALIASES:
+    if re.search(_ANCHOR, head) and len(re.findall(_ALIAS, head)) > MAX_ALIASES:
         return _read_lines(head), "The front matter repeats itself by aliases; it was read line by line."
     try:
         content = yaml12.parse_yaml(head)

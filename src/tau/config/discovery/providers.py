@@ -12,7 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
-from tau.base.files import modified_ns, typed_path
+from tau.base.files import modified_ns, open_at_once, typed_path
+from tau.base.sizes import MIB
 from tau.config.paths import PROJECT_FOLDER, Paths, project_folders
 
 Kind = Literal[
@@ -42,6 +43,7 @@ HOOK_SETTINGS = ("claude", "codex")
 """The agents whose settings may have command hooks."""
 USER, PROJECT, TAU = "~/", "./", "{tau}"
 _EACH = "/*"
+MAX_SCANNED_BYTES = MIB
 
 
 class FileProvider(NamedTuple):
@@ -155,6 +157,7 @@ PROVIDERS = (
             "rules": ("rules/**/*.mdc",),
             "slash-commands": ("commands/**/*.md",),
         },
+        {"rules": ("./.cursorrules",)},
     ),
     FileProvider(
         *("windsurf", "Windsurf", 50, ("~/.codeium/windsurf", "./.windsurf")),
@@ -251,6 +254,26 @@ def has_hook_files(roots: Iterable[Root]) -> bool:
         for pattern in root.finds.get(kind, ())
         if "*" not in pattern
     ) or any(root.provider.id == "claude" and os.path.lexists(f"{root.path}/plugins") for root in roots)
+
+
+def may_name_servers(roots: Sequence[Root]) -> bool:
+    """Whether one of the folders may have MCP servers; settings are full of other things."""
+    if has_any(roots, ("mcps", "extensions")):
+        return True
+    return any(
+        _mentions_servers(f"{root.path}/{name}") for root in roots for name in root.finds.get("settings", ())
+    )
+
+
+def _mentions_servers(path: str) -> bool:
+    if os.path.realpath(path) != path:  # perhaps out of the project
+        return os.path.lexists(path)
+    try:
+        with open(path, "rb", opener=open_at_once) as file:
+            text = (file.read(MAX_SCANNED_BYTES) or b"").lower()
+    except OSError:
+        return os.path.lexists(path)  # its reader says what is wrong
+    return len(text) == MAX_SCANNED_BYTES or b"mcp" in text or b"server" in text or b"\\u" in text
 
 
 def nested_roots(folder: Path, rank: int = 0) -> list[Root]:

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -153,11 +153,11 @@ class CapabilityRegistry:
         """Decide what is used: the first of a name, which no untrusted project may take from others."""
         capability = CAPABILITIES[kind]
 
-        def place(one: tuple[int, Item]) -> tuple[bool, int, bool, int]:
+        def place(one: tuple[int, Item]) -> tuple[bool, bool, int, bool, int]:
             priority, item = one
             is_project = item.level == "project"
             last = is_project and (capability.user_first or not item.trusted)
-            return last, -priority, is_project, item.rank
+            return last, capability.nearest and not is_project, -priority, is_project, item.rank
 
         winners: dict[str, Item] = {}
         files: dict[tuple[int, int], Item] = {}
@@ -182,10 +182,14 @@ class CapabilityRegistry:
         if any(names_item(name, item) for name in self.options.disabled_items):
             return replace(item, state="disabled", why="It is in disabledExtensions.")
         if self.options.excludes(item):
-            return replace(item, state="disabled", why=f"The settings {item.kind}.* exclude it.")
+            group = "skills" if item.kind == "skills" else "rules"
+            return replace(item, state="disabled", why=f"The settings {group}.* exclude it.")
         capability = CAPABILITIES[item.kind]
+        if capability.nearest and item.rank:
+            return replace(item, state="shadowed", why="Only those of the working folder count.")
         problem, notes = capability.check(item)
-        item = replace(item, notes=(*item.notes, *notes))
+        if notes:
+            item = replace(item, notes=(*item.notes, *notes))
         if problem is not None:
             line = _line_of(item.path, problem[1]) if problem[1] in item.fields else item.line
             return replace(item, state="invalid", why=problem[0], line=line)
@@ -207,8 +211,11 @@ class CapabilityRegistry:
         boundary = os.path.realpath(self.root)
         for root in context.roots:
             count = 0
-            for pattern in root.finds.get(kind, ()):
+            patterns = root.finds.get(kind, ())
+            for pattern in patterns:
                 for found in expand(root.path, pattern, context.warn):
+                    if f"{pattern}/**/*.md" in patterns and os.path.isdir(found.path):  # noqa: PTH112
+                        continue
                     count += 1
                     if count > MAX_ITEMS:
                         limit = f"There are more than {MAX_ITEMS:,} {kind} in {root.path}"
@@ -231,7 +238,7 @@ class CapabilityRegistry:
             problem = str(error).removeprefix(f"{error.path}: ")
         except OSError as error:
             problem = f"The file cannot be read: {error.strerror or error}."
-        inner = PurePosixPath(found.path[len(root.path) + 1 :])
+        inner = found.path[len(root.path) + 1 :]
         name = capability.name(inner, head.fields) if capability.named else f"{root.provider.id}/{inner}"
         if root.plugin and kind in ("slash-commands", "prompts"):
             name = f"{root.plugin}:{name}"

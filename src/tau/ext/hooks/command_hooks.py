@@ -22,8 +22,8 @@ from tau.ai.wire import (
 )
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
+from tau.base.late import late
 from tau.base.text import sentence, shortened
-from tau.coding.approval.refusals import RefusedCall, refused_call
 from tau.ext.hooks.panel import HookPanel, Verdict, merge
 from tau.ext.hooks.tool_names import (
     MAX_FILES,
@@ -32,6 +32,8 @@ from tau.ext.hooks.tool_names import (
     main_values,
     tool_names,
 )
+
+refusals = late("tau.coding.approval.refusals")
 
 CONTEXT = "hook-context"
 MAX_ROUNDS = 3  # of changes of one call
@@ -162,7 +164,7 @@ class CommandHooks(Hooks):
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
         inputs = self._calls.pop(call.id, None)
-        if inputs is None or refused_call(output.details) is not None:
+        if inputs is None or refusals.refused_call(output.details) is not None:
             return output
         names = tool_names(call.name)
         text = text_of(output.content)[:MAX_RESULT_CHARS]
@@ -243,7 +245,7 @@ def _refusal(text: str) -> Refusal:
     text = sentence(text)
     return Refusal(
         f"A hook of the user blocked this call: {text} Do not reach the same effect another way.",
-        RefusedCall(refusal="denied", comment=text),
+        refusals.RefusedCall(refusal="denied", comment=text),
     )
 
 

@@ -1,7 +1,7 @@
 """Reads command hooks from the files of tau, Claude Code, Codex and plugins; faults name file and line."""
 
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tau.base.errors import ConfigError
 from tau.base.late import late
+from tau.base.run import Runner
 from tau.base.sizes import KIB
 from tau.base.text import clean_line, shortened
 from tau.config.discovery.capabilities import Item
@@ -17,10 +18,11 @@ from tau.config.discovery.file_cache import read_text
 from tau.config.discovery.providers import HOOK_SETTINGS, Level
 from tau.config.discovery.registry import CapabilityRegistry
 from tau.config.discovery_settings import HooksSettings
-from tau.config.json_file import JsonFile, read_json
+from tau.config.json_file import read_json
 from tau.ext.hooks.tool_names import matcher_fault
 
 difflib = late("difflib")
+hashlib = late("hashlib")
 tomllib = late("tomllib")
 
 EVENTS = (
@@ -38,6 +40,8 @@ GUARDS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit")
 TIMEOUT_S = 60.0
 MAX_TIMEOUT_S = 3600.0
 MAX_HOOKS = 500  # of a file
+NESTED = "TAU_HOOK"
+"""Set in the environment of hooks, with the event."""
 MAX_NUMBERED_BYTES = 256 * KIB  # in a longer file, lines are not named
 Usage = Literal["active", "waiting", "off", "unsupported"]
 
@@ -46,13 +50,13 @@ class CommandHook(Struct, frozen=True, kw_only=True):
     """One hook: a command or an URL, for the calls or sources that `matcher` names.
 
     `fault` is why it cannot work; a guard with a fault fails each time. `condition` narrows it further, as in
-    `Bash(git *)`.
+    `Bash(git *)`. `at` are the keys that lead to it in its file.
     """
 
     event: str
     path: Path
     level: Level
-    line: int | None = None
+    at: tuple[str | int, ...] = ()
     matcher: str = ""
     command: str = ""
     args: tuple[str, ...] | None = None
@@ -77,14 +81,33 @@ class CommandHook(Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        return f"{self.path}:{self.line}" if self.line else str(self.path)
+        """Its file and line; the line is only looked for when something is wrong or listed."""
+        with suppress(ConfigError):
+            file = read_json(self.path) if self.at and self.path.suffix != ".toml" else None
+            if file is not None and len(file.data) <= MAX_NUMBERED_BYTES:
+                line = file.line_of("hooks", *self.at) or file.line_of(*self.at)
+                return f"{self.path}:{line}" if line else str(self.path)
+        return str(self.path)
 
     @property
     def id(self) -> str:
         """Stays the same while the hook does, whatever its line."""
         parts = (str(self.path), self.matcher, self.url, self.command, *(self.args or ()))
-        digest = hashlib.sha1("\0".join(parts).encode(), usedforsecurity=False)
-        return f"{self.event}-{digest.hexdigest()[:6]}"
+        digest: str = hashlib.sha1("\0".join(parts).encode(), usedforsecurity=False).hexdigest()
+        return f"{self.event}-{digest[:6]}"
+
+
+class HookWorld(Struct, frozen=True, kw_only=True):
+    """Where hooks run. `runner` is for what a repository supplies, in the sandbox; `outside` for programs of
+    the user. In a folder that is not `trusted`, hooks of the user that name files of it run in the sandbox.
+    """
+
+    cwd: Path
+    project: Path
+    runner: Runner
+    outside: Runner
+    environ: Mapping[str, str]
+    trusted: bool = False
 
 
 class HookTable(Struct, frozen=True):
@@ -119,7 +142,7 @@ def load_hooks(discovery: CapabilityRegistry, settings: HooksSettings) -> HookTa
         hooks += found
     settled = []
     for hook in hooks:
-        is_off = hook.id in settings.disabled
+        is_off = bool(settings.disabled) and hook.id in settings.disabled
         is_off |= hook.level in stopped and ".claude" in hook.path.parts and hook.plugin_root is None
         if is_off:
             hook = replace(hook, usage="off")
@@ -136,7 +159,6 @@ class _Reader:
     def __init__(self, item: Item, problems: list[str]) -> None:
         self._item = item
         self._problems = problems
-        self._file: JsonFile | None = None
         self.all_off = False
 
     def read(self) -> Iterator[CommandHook]:
@@ -170,8 +192,7 @@ class _Reader:
 
     def _content(self, path: Path) -> dict[str, Any]:
         if path.suffix != ".toml":
-            self._file = read_json(path)
-            return self._file.content
+            return read_json(path).content
         try:
             content: dict[str, Any] = tomllib.loads(read_text(path))
         except ValueError as error:
@@ -252,17 +273,14 @@ class _Reader:
     def _hook(
         self, event: str, at: Sequence[str | int] = (), matcher: str = "", fault: str = ""
     ) -> CommandHook:
-        item, file = self._item, self._file
-        line = item.line
-        if at and file is not None and len(file.data) <= MAX_NUMBERED_BYTES:
-            line = file.line_of("hooks", *at) or file.line_of(*at)
+        item = self._item
         is_plugin = item.source is not None and item.source.provider.endswith("plugins")
         folder = item.path.parent.parent if item.path.parent.name == "hooks" else item.path.parent
         return CommandHook(
             event=event,
             path=item.path,
             level=item.level,
-            line=line,
+            at=tuple(at),
             matcher=matcher,
             plugin_root=folder if is_plugin else None,
             usage="waiting" if item.state == "waiting" else "active",

@@ -15,12 +15,12 @@ from tau.ai.transport import Timeouts
 from tau.base.errors import ProviderError, ToolError
 from tau.base.late import late
 from tau.base.pipe import Pipe
-from tau.base.run import OUTSIDE, Limits, Process, Runner
+from tau.base.run import OUTSIDE, Limits, Process
 from tau.base.sizes import KIB, MIB
 from tau.base.tasks import spawn
 from tau.base.text import clean_line
 from tau.ext.hooks.hook_answer import HookAnswer, read_exit, read_output
-from tau.ext.hooks.hook_files import CommandHook
+from tau.ext.hooks.hook_files import NESTED, CommandHook, HookWorld
 
 http = late("tau.ai.http")
 
@@ -28,21 +28,6 @@ MAX_OUTPUT_BYTES = MIB
 MAX_ERROR_BYTES = 64 * KIB
 MAX_WORDS = 1_000
 MAX_FLOOD_BYTES = 16 * MIB  # then it is ended
-NESTED = "TAU_HOOK"
-"""Set in the environment of hooks, with the event."""
-
-
-class HookWorld(Struct, frozen=True, kw_only=True):
-    """Where hooks run. `runner` is for what a repository supplies, in the sandbox; `outside` for programs of
-    the user. In a folder that is not `trusted`, hooks of the user that name files of it run in the sandbox.
-    """
-
-    cwd: Path
-    project: Path
-    runner: Runner
-    outside: Runner
-    environ: Mapping[str, str]
-    trusted: bool = False
 
 
 class HookResult(Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, json
 
@@ -10,12 +10,17 @@ from tau.agent.events import AgentEvent, Notice
 from tau.agent.queue import Queue
 from tau.agent.ui import NoticeLevel, Ui
 from tau.base import log as log_file
+from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.base.text import sentence
-from tau.ext.hooks.hook_answer import Decision
-from tau.ext.hooks.hook_files import CommandHook, HookTable
-from tau.ext.hooks.hook_run import HookResult, HookWorld, run_hook
+from tau.ext.hooks.hook_files import CommandHook, HookTable, HookWorld
 from tau.ext.hooks.tool_names import matches, meets
+
+if TYPE_CHECKING:
+    from tau.ext.hooks.hook_answer import Decision
+    from tau.ext.hooks.hook_run import HookResult
+
+hook_run = late("tau.ext.hooks.hook_run")
 
 STOPPING = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 """Events whose hooks may end the run."""
@@ -40,18 +45,18 @@ class HookRecord(Struct):
 
     runs: int = 0
     failures: int = 0
-    last: HookResult | None = None
+    last: "HookResult | None" = None
 
 
 class Verdict(Struct):
     """What all hooks of one event said: the strictest decision counts."""
 
-    decision: Decision = ""
+    decision: "Decision" = ""
     reasons: list[str] = []
     contexts: list[str] = []
     updates: list[dict[str, Any]] = []
     stop: str = ""
-    failed: list[HookResult] = []
+    failed: "list[HookResult]" = []
 
     @property
     def reason(self) -> str:
@@ -97,6 +102,7 @@ class HookPanel:
         task = spawn(self._group, _logged(work))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        task.add_done_callback(lambda _: work.close())  # if it was canceled before it began
         return task
 
     def has(self, event: str) -> bool:
@@ -154,10 +160,10 @@ class HookPanel:
             found.setdefault((hook.command, hook.args, hook.url, hook.fault and hook.place), hook)
         return list(found.values())
 
-    async def _run(self, hook: CommandHook, payload: bytes) -> HookResult:
+    async def _run(self, hook: CommandHook, payload: bytes) -> "HookResult":
         record = self.records.setdefault(hook, HookRecord())
         record.runs += 1
-        result = await run_hook(hook, payload, self.session.world)
+        result: HookResult = await hook_run.run_hook(hook, payload, self.session.world)
         record.last = result
         if result.answer.failure:
             record.failures += 1
@@ -187,7 +193,7 @@ class HookPanel:
                 return f"{text} The user blocked {what}."
         return ""
 
-    def warn(self, failed: Iterable[HookResult]) -> None:
+    def warn(self, failed: "Iterable[HookResult]") -> None:
         for result in failed:
             self.emit("warning", failure_text(result))
 
@@ -195,7 +201,7 @@ class HookPanel:
         self.session.emit(Notice(level, text, "hooks"))
 
 
-def failure_text(result: HookResult) -> str:
+def failure_text(result: "HookResult") -> str:
     """What went wrong with which hook, in one sentence."""
     hook = result.hook
     what = f" ({hook.gist})" if hook.gist else ""
@@ -210,10 +216,10 @@ async def _logged(work: Coroutine[Any, Any, object]) -> None:
         log_file.error("A hook in the background failed.", error)
 
 
-_ORDER: Sequence[Decision] = ("", "allow", "ask", "deny")
+_ORDER: "Sequence[Decision]" = ("", "allow", "ask", "deny")
 
 
-def _add(verdict: Verdict, result: HookResult) -> None:
+def _add(verdict: Verdict, result: "HookResult") -> None:
     answer = result.answer
     if answer.failure:
         verdict.failed.append(result)
@@ -235,7 +241,7 @@ def merge(verdict: Verdict, other: Verdict) -> None:
     verdict.failed += [result for result in other.failed if result.hook not in known]
 
 
-def _decide(verdict: Verdict, decision: Decision, reasons: Sequence[str]) -> None:
+def _decide(verdict: Verdict, decision: "Decision", reasons: Sequence[str]) -> None:
     """Deny over ask over allow; only the reasons of the strictest count."""
     if _ORDER.index(decision) > _ORDER.index(verdict.decision):
         verdict.decision, verdict.reasons = decision, []

@@ -1,12 +1,14 @@
 """What MCP servers send: tools, resources, prompts and results, read tolerantly."""
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Raw, Struct, json
 
 from tau.base.errors import TauError
+from tau.base.late import late
+
+hashlib = late("hashlib")
 
 HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 MODERN_VERSIONS = ("2026-07-28",)
