@@ -16,6 +16,7 @@ from tau.cli.memory_command import ACTIONS as MEMORY_ACTIONS
 from tau.cli.models_command import ACTIONS as MODELS_ACTIONS
 from tau.cli.parse import parse
 from tau.cli.plugin_command import ACTIONS as PLUGIN_ACTIONS
+from tau.cli.relay_command import ACTIONS as RELAY_ACTIONS
 from tau.cli.rules_command import ACTIONS as RULES_ACTIONS
 from tau.cli.sandbox_command import ACTIONS as SANDBOX_ACTIONS
 from tau.cli.sessions_command import ACTIONS as SESSIONS_ACTIONS
@@ -209,6 +210,7 @@ def test_choices_match_their_implementations() -> None:
         "worktree": WORKTREE_ACTIONS,
         "hooks": HOOKS_ACTIONS,
         "plugin": PLUGIN_ACTIONS,
+        "relay": RELAY_ACTIONS,
         "rules": RULES_ACTIONS,
         "trust": TRUST_ACTIONS,
         "sandbox": SANDBOX_ACTIONS,

@@ -23,22 +23,17 @@ access = late("tau.relay.access")
 journals = late("tau.relay.journal")
 starting = late("tau.relay.start")
 
+ACTIONS = ("run", "init", "check", "show", "schema", "status", "allow")
+
 
 def run(words: Sequence[str]) -> int:
     """Raises TauError."""
     parsed = parse(list(words), RELAY_FLAGS)
     if parsed.problem:
         raise UsageError(parsed.problem)
-    verbs: dict[str, Callable[[RelayHome, ParsedArgs], int]] = {
-        "run": _run,
-        "init": _init,
-        "check": _check,
-        "show": _show,
-        "schema": _schema,
-        "status": _status,
-        "allow": _allow,
-    }
-    verb = verbs.get(parsed.words[0] if parsed.words else "")
+    verbs: tuple[Callable[[RelayHome, ParsedArgs], int], ...]
+    verbs = (_run, _init, _check, _show, _schema, _status, _allow)
+    verb = dict(zip(ACTIONS, verbs, strict=True)).get(parsed.words[0] if parsed.words else "")
     if verb is None:
         raise UsageError(usage_line("relay"))
     try:

@@ -25,7 +25,9 @@ def test_code_and_its_output_are_recorded(tmp_path: Path) -> None:
     async def main() -> None:
         nonlocal busy
         async with Kernels(runner, python=sys.executable) as kernels:
-            python = UserPython(kernels=kernels, cwd=tmp_path, log=log, queue=queue, busy=lambda: busy, hooks=Hooks())
+            python = UserPython(
+                kernels=kernels, cwd=tmp_path, log=log, queue=queue, busy=lambda: busy, hooks=Hooks()
+            )
             shown: list[str] = []
             ran = await python.run("print('a'); x = 7", abort=Abort(), show=shown.append)
             assert (ran.output, ran.exit_code, ran.cancelled, ran.truncated) == ("a\n", 0, False, False)

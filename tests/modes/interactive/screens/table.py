@@ -22,6 +22,7 @@ ONE_LINE = frozenset(
     (
         "retry",
         "add-dir",
+        "agents",
         "lsp",
         "mcp",
         "init",
