@@ -24,6 +24,8 @@ ONE_LINE = frozenset(
         "add-dir",
         "agents",
         "lsp",
+        "plugins",
+        "reload-plugins",
         "mcp",
         "init",
         "review",

@@ -26,25 +26,13 @@ TABS: Mapping[str, tuple[str, ...]] = {
     ),
     "Context": (
         *("compaction", "branchSummary", "contextFiles", "skills", "extensions", "disabledProviders"),
-        *("disabledExtensions", "checkpoint", "images", "inspectImage", "ttsr", "hooks"),
+        *("disabledExtensions", "checkpoint", "images", "inspectImage", "ttsr", "rules", "hooks", "memory"),
     ),
     "Tools": (
-        *(
-            "tools",
-            "sandbox",
-            "bash",
-            "shellPath",
-            "async",
-            "eval",
-            "python",
-            "rpc",
-            "task",
-            "irc",
-            "mcp",
-            "ssh",
-        ),
+        *("tools", "sandbox", "bash", "shellPath", "async", "eval", "python", "rpc", "task", "irc", "mcp"),
+        *("ssh", "fetch", "web_search", "providers", "exa", "searxng"),
     ),
-    "Files": ("read", "edit", "search", "lsp"),
+    "Files": ("read", "edit", "search", "commit", "lsp"),
 }
 OTHER = "More"
 SCREEN_GROUPS = ("theme", "statusLine", "display", "interaction")
