@@ -97,4 +97,5 @@ def test_client_of_omp_works_unchanged(tau: Program) -> None:
     assert seen["code"].pop("setFastMode") == "unknown_command"
     assert "it takes API keys" in seen["code"].pop("login")
     assert "openrouter" in [row["id"] for row in seen["loginProviders"]]
-    assert set(seen["code"].values()) == {"unsupported"}
+    assert seen["code"].pop("getSubagentMessages") == 'There is no agent "1".'
+    assert set(seen["code"].values()) == {"accepted"}

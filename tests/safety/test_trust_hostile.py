@@ -187,12 +187,13 @@ def test_plain_mode_in_a_terminal_asks(desk: Desk) -> None:
     term = run_in_terminal(desk.argv(*FAKE, "--plain"), desk.env, 120, 50, cwd=desk.hostile.root)
     try:
         term.wait_for("3. Decide later", SEE_S)
+        desk.check()
         term.type("2\r")
         term.wait_for("/help for help", SEE_S)
         term.type("/quit\r")
         term.wait()
     finally:
         term.stop()
-    desk.check()
-    ran = desk.run("trust")
+    assert desk.hostile.signed(), "what the user trusts runs"
+    ran = subprocess.run([TAU, "trust"], cwd=desk.hostile.root, env=desk.env, capture_output=True, text=True)
     assert "is trusted" in ran.stdout

@@ -22,6 +22,7 @@ CASES = {
     "async.exitWaitSeconds": (60, 0, 86_400),
     "retry.maxRetries": (3, 0, 100),
     "hooks.onError": ("ask", "block", "allow"),
+    "task.maxRecursionDepth": (2, 0, 10),
     "ttsr.interruptMode": ("tool-only", "always", "never"),
 }
 

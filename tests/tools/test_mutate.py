@@ -154,6 +154,6 @@ def test_edit_elsewhere_leaves_the_draw_alone(tmp_path: Path) -> None:
 
 
 def test_scope_without_code_is_refused() -> None:
-    command = [sys.executable, "tools/mutate.py", "--path", "docs"]
+    command = [sys.executable, "tools/mutate.py", "--path", "docs/images"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 2 and "nothing to mutate" in run.stderr

@@ -26,7 +26,7 @@ def test_an_unknown_scheme_lists_the_known_ones(ctx: CallContext) -> None:
     assert (
         ctx.urls.handles("nowhere://x") and not ctx.urls.handles("https://x") and not ctx.urls.handles("a/b")
     )
-    with pytest.raises(ToolError, match="artifact://, conflict://, local://, tau://"):
+    with pytest.raises(ToolError, match="agent://, artifact://, conflict://, history://, local://, tau://"):
         asyncio.run(ctx.urls.resolve("nowhere://x", ctx))
 
 

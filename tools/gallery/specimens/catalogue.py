@@ -1,8 +1,10 @@
 """All specimens by name."""
 
-from tools.gallery.specimens import commands, files, looking, planning
+from tools.gallery.specimens import agents, commands, files, looking, planning
 from tools.gallery.specimens.case import Specimen
 
 SPECIMENS: dict[str, Specimen] = {
-    specimen.name: specimen for part in (files, commands, looking, planning) for specimen in part.SPECIMENS
+    specimen.name: specimen
+    for part in (files, commands, looking, planning, agents)
+    for specimen in part.SPECIMENS
 }

@@ -79,7 +79,7 @@ def _row(theme: Theme, row: AgentProgress) -> Component:
         facts += [f"${row.cost:.2f}"] if row.cost else []
         facts += [duration(row.duration_ms)] if row.duration_ms else []
         name = theme["strong"](one_line(row.id, 60))
-        line = f"{sign}{name} {theme['muted'](', '.join(facts))} {one_line(doing, 120)}"
+        line = f"{sign}{name}: {one_line(doing, 120)}  {theme['muted'](', '.join(facts))}"
         return [truncate(line, width, theme.symbols.ellipsis)]
 
     return LazyRows(theme, paint)
