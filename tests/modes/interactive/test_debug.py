@@ -215,7 +215,7 @@ def test_only_old_disposable_files_are_cleared_and_only_after_confirmation(tmp_p
                 (session.with_suffix("") / "0.bash.log").write_text("output")
                 (session.with_suffix("") / "local" / "plan.md").write_text("plan")
             os.utime(old, (time.time() - 40 * 86_400,) * 2)
-            paths.cache.mkdir(parents=True)
+            paths.cache.mkdir(parents=True, exist_ok=True)
             (paths.cache / "thing").write_text("x" * 1000)
             await opened(rig, "Clear caches")
             await rig.show("older than 30 days: 1.")
