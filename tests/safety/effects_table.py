@@ -40,7 +40,7 @@ SPELLINGS: list[tuple[str, str | None, str | None]] = [
     ("http://../../x", None, None),
     ("https://../../out/secret.txt", None, None),
     ("HTTP://../../x", None, None),
-    ("hTTps://a/b", "", None),
+    ("hTTps://a/b", None, ""),
     ("ftp://../../x", None, ""),
     ("x+y.z://../../out/secret.txt", None, ""),
     ("./://../x", "ws/x", "ws/x"),
