@@ -317,15 +317,17 @@ def test_process_that_ignores_sigterm_is_killed() -> None:
 
 
 @pytest.mark.parametrize("ending", ["wait", "exit"], ids=["running", "left in the background"])
-def test_unmarked_process_that_ignores_sigterm_is_killed_with_its_group(ending: str) -> None:
+def test_unmarked_process_that_ignores_sigterm_is_killed_with_its_group(ending: str, tmp_path: Path) -> None:
     """Without its environment a process is found by its group alone."""
+    said = tmp_path / "said"
 
     async def main() -> int:
-        command = f"(trap '' TERM; exec env -i /bin/sh -c 'echo $$; exec sleep 999') & {ending}"
+        deaf = f"(trap '' TERM; exec env -i /bin/sh -c 'echo $$; echo >{said}; exec sleep 999')"
+        command = f"{deaf} & until [ -e {said} ]; do sleep 0.01; done; {ending}"
         async with await runner.start(command, cwd=HERE, limits=Limits(grace=0.05)) as process:
-            deaf = await first_number(process)
+            pid = await first_number(process)
             await process.kill()
-            return deaf
+            return pid
 
     assert ends(run(main()))
 
