@@ -11,7 +11,7 @@ from tau.base.late import late
 from tau.cli.main import write_stdout
 from tau.cli.subcommand_help import PAGES
 from tau.config.paths import current_folder, user_paths
-from tau.ext.plugins.commands import Plugins
+from tau.ext.plugins.commands import Allows, Plugins
 from tau.ext.plugins.store import describe
 
 templates = late("tau.ext.plugins.templates")
@@ -50,7 +50,7 @@ def run(words: Sequence[str]) -> int:
         "enable": lambda: plugins.set_enabled(rest[0], enabled=True),
         "disable": lambda: plugins.set_enabled(rest[0], enabled=False),
         "remove": lambda: plugins.remove(rest[0]),
-        "update": lambda: plugins.update(rest),
+        "update": lambda: plugins.update(rest, _allows(options)),
     }
     if action not in actions:
         raise UsageError(f'Unknown action "{action}"; see tau plugin --help.')
@@ -95,18 +95,32 @@ def _list(plugins: Plugins, *, as_json: bool) -> int:
 
 
 def _install(plugins: Plugins, text: str, options: dict[str, str]) -> int:
-    source, manifest = plugins.plan(text)
-    lines = [f"{source.text}: a Python package, which runs in tau's own process"] if manifest is None else []
-    lines += [] if manifest is None else describe(manifest)
-    is_dry = "--dry-run" in options
-    if not is_dry and "--yes" not in options and sys.stdin is not None and sys.stdin.isatty():
-        _print(lines)
-        sys.stdout.write("Install it? [y/N] ")
-        sys.stdout.flush()
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            return _print(["Nothing was installed."])
-        lines = []
-    return _print([*lines, *(["Nothing was installed."] if is_dry else plugins.install(text))])
+    with plugins.offer(text) as offer:
+        package = f"{offer.source.text}: a Python package, which runs in tau's own process"
+        lines = [package] if offer.manifest is None else describe(offer.manifest)
+        is_dry = "--dry-run" in options
+        if not is_dry and "--yes" not in options and _is_terminal():
+            if not _agrees([*lines, "Install it?"]):
+                return _print(["Nothing was installed."])
+            lines = []
+        return _print([*lines, *(["Nothing was installed."] if is_dry else plugins.accept(offer))])
+
+
+def _allows(options: dict[str, str]) -> Allows:
+    """Whether an update may run more than what the user has seen: only a person or a flag says so."""
+    return lambda new: (
+        "--yes" in options
+        or (_is_terminal() and _agrees([*describe(new), "It runs more than before. Update it?"]))
+    )
+
+
+def _is_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _agrees(lines: Sequence[str]) -> bool:
+    write_stdout("\n".join(lines) + " [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _marketplace(plugins: Plugins, rest: Sequence[str]) -> list[str]:

@@ -268,14 +268,15 @@ def _runs(key: str, value: Any) -> bool:
 def _gist(text: str, location: TrustLocation) -> str:
     """What it would run, as far as one line can say."""
     if location.check == "names programs":
-        return "; ".join(_commands(text)) or _WHITE.sub(" ", text)
+        return "; ".join(named_commands(text)) or _WHITE.sub(" ", text)
     if location.check == "shell lines":
         match = _SHELL_LINE.search(text)
         return "" if match is None else text[match.start() :].lstrip().partition("\n")[0]
     return ""
 
 
-def _commands(text: str) -> Iterator[str]:
+def named_commands(text: str) -> Iterator[str]:
+    """The programs and addresses in a JSON file."""
     try:
         content = json.decode(text)
     except (DecodeError, ValueError, RecursionError):

@@ -3,21 +3,33 @@
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import DecodeError, json
+from msgspec import DecodeError, Struct, json
 
 from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
 from tau.config.paths import Paths, project_folders
 from tau.ext.plugins.doctor import check_code
 from tau.ext.plugins.fetch import PluginSource, fetch, install_packages, parse_source
-from tau.ext.plugins.manifest import PluginManifest, check_manifest, read_manifest
+from tau.ext.plugins.manifest import PluginManifest, check_manifest, read_manifest, valid_name
 from tau.ext.plugins.marketplace import MANIFEST, Marketplace, Marketplaces, plugin_source, read_marketplace
 from tau.ext.plugins.store import PluginRecord, PluginStore, Scope, content_hash, describe
 
 NEXT = "It is loaded with the next session."
+Allows = Callable[[PluginManifest], bool]
+
+
+class PluginOffer(Struct, frozen=True, kw_only=True):
+    """A plugin before it is installed; of a package, only the name is known."""
+
+    source: PluginSource
+    typed: str
+    manifest: PluginManifest | None = None
+    folder: Path | None = None
+    commit: str = ""
 
 
 class Plugins:
@@ -34,39 +46,51 @@ class Plugins:
         packages = [PluginRecord(name=one, source=one, kind="package") for one in self._requirements()]
         return [*self.store.records(), *packages]
 
-    def plan(self, text: str) -> tuple[PluginSource, PluginManifest | None]:
-        """What would be installed; for a package, only its name is known."""
+    @contextmanager
+    def offer(self, text: str) -> Iterator[PluginOffer]:
+        """What would be installed, fetched once: just what is shown gets installed."""
         source = self._source(text)
         if source.kind in ("package", "wheel"):
-            return source, None
-        with tempfile.TemporaryDirectory(prefix="tau-plugin-") as stage:
-            folder, _ = asyncio.run(fetch(source, Path(stage)))
-            return source, read_manifest(folder)
-
-    def install(self, text: str) -> list[str]:
-        source = self._source(text)
-        if source.kind in ("package", "wheel"):
-            requirements = [*(one for one in self._requirements() if one != source.text), source.text]
-            self._install_packages(requirements)
-            return [f"Installed {text}. {NEXT}"]
+            yield PluginOffer(source=source, typed=text)
+            return
         with tempfile.TemporaryDirectory(prefix="tau-plugin-") as stage:
             folder, commit = asyncio.run(fetch(source, Path(stage)))
-            record = self.store.install(folder, text, commit=commit, name=source.name)
+            yield PluginOffer(
+                source=source, typed=text, manifest=read_manifest(folder), folder=folder, commit=commit
+            )
+
+    def accept(self, offer: PluginOffer) -> list[str]:
+        if offer.folder is None:
+            requirements = [*(one for one in self._requirements() if one != offer.typed), offer.source.text]
+            self._install_packages(requirements)
+            return [f"Installed {offer.typed}. {NEXT}"]
+        record = self.store.install(offer.folder, offer.typed, commit=offer.commit, name=offer.source.name)
         return [f"Installed {record.name} {record.version}".rstrip() + f". {NEXT}"]
 
-    def update(self, names: Sequence[str]) -> list[str]:
-        """Fetch again and compare contents, whatever the versions say."""
+    def install(self, text: str) -> list[str]:
+        with self.offer(text) as offer:
+            return self.accept(offer)
+
+    def update(self, names: Sequence[str], allows: Allows = lambda new: True) -> list[str]:
+        """Fetch again and compare contents, whatever the versions say.
+
+        `allows` is asked about a plugin that would run more than before.
+        """
         lines = []
         for record in self.store.records():
             if (names and record.name not in names) or record.kind == "link":
                 continue
-            source = self._source(record.source)
-            with tempfile.TemporaryDirectory(prefix="tau-plugin-") as stage:
-                folder, commit = asyncio.run(fetch(source, Path(stage)))
-                if content_hash(folder) == record.hash:
+            with self.offer(record.source) as offer:
+                if offer.folder is None or offer.manifest is None:
+                    continue
+                if content_hash(offer.folder) == record.hash:
                     lines.append(f"{record.name} is up to date.")
                     continue
-                new = self.store.install(folder, record.source, commit=commit, name=record.name)
+                before = read_manifest(self.store.path(record)).runs
+                if set(offer.manifest.runs) - set(before) and not allows(offer.manifest):
+                    lines.append(f"{record.name} was not updated: it would run more than before.")
+                    continue
+                new = self.store.install(offer.folder, record.source, commit=offer.commit, name=record.name)
             lines.append(f"Updated {new.name} to {new.version or new.hash[:12]}.")
         if packages := [one for one in self._requirements() if not names or one in names]:
             self._install_packages(self._requirements())
@@ -134,13 +158,15 @@ class Plugins:
             with tempfile.TemporaryDirectory(prefix="tau-marketplace-") as stage:
                 folder, commit = asyncio.run(fetch(source, Path(stage)))
                 name, rows = read_marketplace(folder)
-                target = self.markets.folder / PluginManifest(name=name).name.replace("/", "-")
+                self.markets.check(name, text)
+                target = self.markets.folder / valid_name(name)
                 make_private(self.markets.folder)
                 shutil.rmtree(target, ignore_errors=True)
                 shutil.copytree(folder, target, symlinks=True)
             market = Marketplace(name=name, source=text, folder=str(target), commit=commit)
         else:
             raise TauError(f'"{text}" is neither a folder nor a git repository.')
+        self.markets.check(market.name, text)
         self.markets.save(market)
         return [
             f"Added {market.name}: {len(rows)} plugins. Install one: tau plugin install NAME@{market.name}"

@@ -26,7 +26,7 @@ def check_code(folder: Path) -> Iterator[str]:
             continue
         try:
             tree = ast.parse(path.read_text(encoding="utf-8", errors="replace"))
-        except (SyntaxError, ValueError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             yield f"{path}: {error}"
             continue
         yield from _imports(path, tree)

@@ -80,8 +80,10 @@ async def fetch(source: PluginSource, stage: Path) -> tuple[Path, str]:
     if source.kind == "folder":
         return _inner(Path(source.text), source.folder), ""
     if source.kind == "git":
-        commit = await _clone(source, stage / "clone")
-        return _inner(stage / "clone", source.folder), commit
+        last = re.split(r"[/:]", source.text.rstrip("/").removesuffix(".git"))[-1]
+        target = stage / (re.sub(r"[^\w.-]", "-", last).strip(".-")[:100] or "clone")
+        commit = await _clone(source, target)
+        return _inner(target, source.folder), commit
     if source.kind == "npm":
         code, output = await run(
             ("npm", "pack", "--ignore-scripts", "--silent", "--pack-destination", str(stage), source.text),

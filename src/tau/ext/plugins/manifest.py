@@ -8,8 +8,10 @@ from typing import Any, Literal
 from msgspec import DecodeError, Struct, json
 
 from tau.base.errors import TauError
+from tau.base.text import clean_line
 from tau.config.discovery.providers import PLUGIN, Kind
 from tau.config.discovery.registry import expand
+from tau.config.trust_scan import named_commands
 
 Layout = Literal["tau", "claude", "codex", "gemini", "none"]
 FILES: tuple[tuple[str, Layout], ...] = (
@@ -64,7 +66,11 @@ def read_manifest(folder: Path) -> PluginManifest:
         description=str(fields.get("description") or ""),
         layout=layout,
         contents={str(kind): names for kind, names in contents.items()},
-        runs=[f"{what}: {', '.join(contents[kind])}" for kind, what in RUNS.items() if kind in contents],
+        runs=[
+            f"{what}: {_shown(folder, name)}"
+            for kind, what in RUNS.items()
+            for name in contents.get(kind, ())
+        ],
         settings=own if isinstance(own := fields.get("settings"), dict) else {},
     )
 
@@ -134,6 +140,14 @@ def _is_package(folder: Path) -> bool:
     return (folder / "__init__.py").is_file() or (
         (folder / "pyproject.toml").is_file() and bool(_fields(folder / "pyproject.toml").get("extensions"))
     )
+
+
+def _shown(folder: Path, name: str) -> str:
+    """A file, with the commands that it names."""
+    if not name.endswith(".json") or (folder / name).stat().st_size > MAX_MANIFEST_BYTES:
+        return clean_line(name)
+    commands = "; ".join(named_commands((folder / name).read_text(encoding="utf-8", errors="replace")))
+    return clean_line(f"{name} ({commands})" if commands else name)
 
 
 def _files(folder: Path, kind: Kind) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Marketplaces: lists of plugins in a folder or a git repository, in the form of Claude Code."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,12 @@ from msgspec import DecodeError, Struct, json
 
 from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
+from tau.base.text import clean_line
 from tau.ext.plugins.fetch import PluginSource
 
 MANIFEST = ".claude-plugin/marketplace.json"
-NPM = "npm"
+_NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,99}", re.ASCII)
+_NPM = re.compile(r"(@[a-z0-9_][\w.-]*/)?[A-Za-z0-9_][\w.-]*(@[\w.^~-]+)?", re.ASCII)
 
 
 class Marketplace(Struct, frozen=True, rename="camel", kw_only=True):
@@ -43,6 +46,14 @@ class Marketplaces:
                 return one
         raise TauError(f'There is no marketplace "{name}"; add one with tau plugin marketplace add.')
 
+    def check(self, name: str, source: str) -> None:
+        """Raises TauError for a name that is another marketplace's: its plugins would be updated from here."""
+        if known := next((one for one in self.all() if one.name == name and one.source != source), None):
+            raise TauError(
+                f"{clean_line(source)} calls itself {name}, like the marketplace from {known.source}."
+                f" Remove that one first: tau plugin marketplace remove {name}"
+            )
+
     def save(self, market: Marketplace) -> None:
         rows = [*(one for one in self.all() if one.name != market.name), market]
         make_private(self._path.parent)
@@ -66,6 +77,8 @@ def read_marketplace(folder: Path) -> tuple[str, list[dict[str, Any]]]:
         raise TauError(f"{path} needs a name and a list of plugins: {error!r}") from error
     if not isinstance(name, str) or not isinstance(plugins, list):
         raise TauError(f"{path} needs a name and a list of plugins.")
+    if not _NAME.fullmatch(name):
+        raise TauError(f'{path}: the name "{clean_line(name)}" may have letters, digits, "-", "_" and ".".')
     return name, [row for row in plugins if isinstance(row, dict) and isinstance(row.get("name"), str)]
 
 
@@ -93,7 +106,10 @@ def plugin_source(market: Marketplace, name: str) -> PluginSource:
             return PluginSource(kind="git", text=str(source.get("url")), folder=inner, name=name, **fields)
         case "npm":
             version = f"@{source['version']}" if source.get("version") else ""
-            return PluginSource(kind="npm", text=f"{source.get('package')}{version}", folder=inner, name=name)
+            package = f"{source.get('package')}{version}"
+            if not _NPM.fullmatch(package):  # an address or an option could run programs
+                raise TauError(f'{market.name}: "{clean_line(package)}" is not the name of an npm package.')
+            return PluginSource(kind="npm", text=package, folder=inner, name=name)
         case other:
             raise TauError(f"{market.name}: tau does not know the source {other!r} of {name}.")
 
