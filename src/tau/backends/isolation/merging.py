@@ -1,6 +1,7 @@
 """Merges what an agent changed in its copy into the original: three-way, all or nothing."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Literal
 
@@ -33,6 +34,7 @@ class MergeOutcome(Struct, frozen=True):
 
 async def find_changes(run: Runner, workspace: RepositoryCopy) -> AgentChanges:
     """Commits and uncommitted files alike, against the files that the agent began with."""
+    _require_no_links(workspace.files / ".git")
     calls = workspace.calls(run)
     base = workspace.info.base
     await calls.git("read-tree", "--reset", base)
@@ -45,6 +47,15 @@ async def find_changes(run: Runner, workspace: RepositoryCopy) -> AgentChanges:
     links = {line.partition(b"\t")[2] for line in listed.split(b"\0") if line.startswith(GITLINK)}
     inner = sorted(os.fsdecode(name) for name in links - before)
     return AgentChanges(base=base, end=end, files=files, repositories=inner)
+
+
+def _require_no_links(repository: Path) -> None:
+    """Git works outside the sandbox, and the agent could lead it elsewhere. Raises IsolationError."""
+    objects = repository / "objects"
+    for folder in (repository, objects, objects / "info", objects / "pack"):
+        inner = folder.iterdir() if folder.is_dir() else ()
+        if link := next((path for path in (folder, *inner) if path.is_symlink()), None):
+            raise IsolationError(f"{link} is a link, so the changes cannot be read.")
 
 
 async def save_patch(run: Runner, workspace: RepositoryCopy, changes: AgentChanges, path: Path) -> bool:
@@ -93,10 +104,18 @@ async def merge_files(
     files = await outer.changed(now, merged)
     if not files:
         return MergeOutcome("already", [])
+    if led_out := [name for name in files if not _is_below((root / name).parent, root)]:
+        return MergeOutcome(
+            "conflict", led_out, f"Links lead out of the repository: {', '.join(led_out[:10])}"
+        )
     if beyond := [name for name in files if name not in stats]:
         return MergeOutcome("conflict", beyond, f"The merge would change {', '.join(beyond[:10])} too")
     await _write_all(outer, root, merged, files, stats, fs, workspace.folder / "merged")
     return MergeOutcome("applied", files)
+
+
+def _is_below(path: Path, root: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
 async def _write_all(
@@ -187,9 +206,17 @@ async def make_branch(
         "GIT_OBJECT_DIRECTORY": str(outer.view.real.common / "objects"),
         "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
     }
-    (workspace.files / ".git" / "refs" / "heads" / "result").write_text(f"{commit}\n")
-    fetch = ("fetch", "-q", "--no-tags", "--no-write-fetch-head", str(workspace.files / ".git"))
+    source = workspace.folder / "result"  # not in the copy, where the agent could lead the write elsewhere
+    shutil.rmtree(source, ignore_errors=True)
+    for folder in ("refs/heads", "objects/info"):
+        (source / folder).mkdir(parents=True)
+    (source / "HEAD").write_text("ref: refs/heads/result\n")
+    (source / "refs/heads/result").write_text(f"{commit}\n")
+    objects = workspace.files / ".git" / "objects", outer.view.real.common / "objects"
+    (source / "objects/info/alternates").write_text("".join(f"{path}\n" for path in objects))
+    fetch = ("fetch", "-q", "--no-tags", "--no-write-fetch-head", str(source))
     await outer.git(
         *fetch, f"+refs/heads/result:refs/heads/{name}", env={**real, "GIT_ALLOW_PROTOCOL": "file"}
     )
+    shutil.rmtree(source, ignore_errors=True)
     return name, commit

@@ -13,25 +13,25 @@ class DeniedFiles:
     """For one call or one sandbox: what exists under a rule is looked up once."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._rules = [rule for rule in rules if rule.kind == "read"]
+        self.rules = [rule for rule in rules if rule.kind == "read"]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DeniedFiles) and self._rules == other._rules
+        return isinstance(other, DeniedFiles) and self.rules == other.rules
 
     __hash__ = None  # type: ignore[assignment]
 
     def denies(self, path: str) -> bool:
         """Whether a real path is denied, or is another name of a file that is."""
-        if not self._rules:
+        if not self.rules:
             return False
-        if any(rule.path(Path(path)) for rule in self._rules):
+        if any(rule.path(Path(path)) for rule in self.rules):
             return True
         identity = shared_identity(path)
         return identity is not None and identity in self._identities
 
     def existing(self) -> Iterator[str]:
         """Files and folders that the rules name."""
-        for rule in self._rules:
+        for rule in self.rules:
             if not rule.has_star:
                 yield from [rule.base] if os.path.lexists(rule.base) else []
                 continue

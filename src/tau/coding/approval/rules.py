@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tau.base.files import typed_path
 from tau.base.late import late
@@ -43,7 +44,8 @@ class RuleMatch(Struct, frozen=True):
 class Rule(Struct, frozen=True):
     """One parsed pattern: a `glob` for a tool or host, regular expressions for a path, words of a command.
 
-    `base` is the path before the first star, and `has_star` says whether there is one.
+    `base` is the path before the first star, and `has_star` says whether there is one. A rule with a
+    `copied` folder, of (copy, original), means the files of the copy by their names in the original.
     """
 
     kind: _Kind
@@ -53,6 +55,13 @@ class Rule(Struct, frozen=True):
     words: tuple[str, ...] = ()
     base: str = ""
     has_star: bool = False
+    copied: tuple[str, str] | None = None
+
+    def in_copy(self, original: Path, copy: Path) -> "Rule":
+        """The same rule for a copy of a folder."""
+        base = Path(self.base)
+        inner = base.relative_to(original) if base.is_relative_to(original) else Path()
+        return replace(self, base=str(copy / inner), copied=(str(copy), str(original)))
 
     @property
     def match(self) -> RuleMatch:
@@ -61,6 +70,11 @@ class Rule(Struct, frozen=True):
     def path(self, target: Path) -> bool:
         """Whether it matches a real path."""
         found = str(target)
+        if self.copied is not None:
+            copy, original = self.copied
+            if not target.is_relative_to(copy):
+                return False
+            found = original + found[len(copy) :]
         return any(re.fullmatch(pattern, found, re.DOTALL | re.IGNORECASE) for pattern in self.paths)
 
 
@@ -104,6 +118,11 @@ class RuleList(Struct, frozen=True):
 
     def adding(self, patterns: Sequence[str], root: Path | None = None) -> "RuleList":
         return RuleList.of(self.action, (*self.patterns, *patterns), root)
+
+    def in_copy(self, original: Path, copy: Path) -> "RuleList":
+        """The rules for files, for a copy of a folder."""
+        found = [rule.in_copy(original, copy) for rule in self.rules if rule.kind in ("read", "write")]
+        return RuleList(self.action, self.patterns, tuple(found))
 
     def without(self, pattern: str, root: Path | None = None) -> "RuleList":
         return RuleList.of(self.action, [one for one in self.patterns if one != pattern], root)

@@ -80,7 +80,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True, rename="camel"):
     mode: ApprovalMode | None = None
 
     def may_spawn(self, name: str) -> bool:
-        return "*" in self.spawns or name in self.spawns
+        return "task" not in self.disallowed_tools and ("*" in self.spawns or name in self.spawns)
 
 
 def parse_agent(text: str, path: Path, source: AgentSource) -> AgentDefinition:

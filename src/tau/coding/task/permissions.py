@@ -1,12 +1,12 @@
 """The permissions of an agent: at each decision those of its caller, made tighter by its definition."""
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
 
 from tau.agent.events import AgentEvent
 from tau.base.errors import UsageError
+from tau.base.late import late
 from tau.coding.approval.permissions import AnswerKey, Permissions
 from tau.coding.approval.session_permissions import SessionPermissions
 from tau.coding.plan.mode import PlanMode
@@ -15,8 +15,10 @@ from tau.config.settings import APPROVAL_MODES, ApprovalMode, ToolsSettings
 
 if TYPE_CHECKING:
     from tau.coding.approval.denied_files import DeniedFiles
-    from tau.coding.approval.rules import RuleAction
+    from tau.coding.approval.rules import RuleAction, RuleList
 
+denied = late("tau.coding.approval.denied_files")
+rules = late("tau.coding.approval.rules")
 STRICT: tuple[ApprovalMode, ...] = ("plan", "ask", "workspace", "yolo")
 
 
@@ -34,10 +36,13 @@ class AgentPermissions(SessionPermissions):
         plan: PlanMode,
         log: SessionLog,
         emit: Callable[[AgentEvent], None],
+        copy: tuple[Path, Path] | None = None,
     ) -> None:
+        """`copy`: the folder that an isolated agent's copy is of, and the copy."""
         super().__init__(ToolsSettings(), plan, log, emit, store=caller.store)
         self._caller = caller
         self._tightened = tightened
+        self._copy = copy
         caller.followers.append(self.recheck)
 
     def detach(self) -> None:
@@ -52,10 +57,25 @@ class AgentPermissions(SessionPermissions):
     @property
     def current(self) -> Permissions:
         outer = self._caller.current
-        return replace(outer.narrowed(self.mode), ask=None, deny=None)
+        return outer.narrowed(self.mode, ask=self._in_copy(outer, "ask"), deny=self._in_copy(outer, "deny"))
+
+    def _in_copy(self, outer: Permissions | None, action: "RuleAction") -> "RuleList | None":
+        """What the rules say about files holds for copies of them."""
+        found: list[RuleList] = []
+        while outer is not None and self._copy is not None:
+            if (own := getattr(outer, action)) is not None:
+                found.append(own.in_copy(*self._copy))
+            outer = outer.outer
+        return (
+            rules.RuleList(action, rules=tuple(one for own in found for one in own.rules)) if found else None
+        )
 
     def denied_files(self) -> "DeniedFiles | None":
-        return self._caller.denied_files()
+        own = self.current.deny
+        outer = self._caller.denied_files()
+        if own is None:
+            return outer
+        return denied.DeniedFiles((*own.rules, *(() if outer is None else outer.rules)))
 
     def keep(self, mode: ApprovalMode | None) -> None:
         """An agent starts in its caller's mode."""

@@ -12,7 +12,7 @@ from tau.coding.prompts.system import HERE as PROMPTS
 from tau.coding.prompts.system import fill
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.task.budgets import RequestGate, is_unpriced
-from tau.coding.task.permissions import AgentPermissions
+from tau.coding.task.permissions import AgentPermissions, strictest
 from tau.coding.task.questions import AgentDialogs, AgentUi
 from tau.coding.task.report_finding import ReportFinding
 from tau.coding.task.seat import AGENT_SETTINGS, AgentSeat
@@ -20,7 +20,9 @@ from tau.coding.task.subagent import AgentRules, Subagent
 from tau.coding.task.yield_result import Yield
 
 if TYPE_CHECKING:
+    from tau.coding.approval.session_permissions import SessionPermissions
     from tau.coding.task.team import Team
+    from tau.config.settings import ApprovalMode
 
 
 class Seating:
@@ -43,9 +45,7 @@ class Seating:
         hidden: list[Tool[Any]] = [Yield(record.output_schema, lambda: agent.last_text)]
         if definition.tools is not None and "report_finding" in definition.tools:
             hidden.append(ReportFinding())
-        caller = self._team.session.permissions
-        if agent.caller is not None and agent.caller.session is not None:
-            caller = agent.caller.session.permissions
+        caller, mode, tools = self._rights(agent)
         settings: dict[str, Any] = dict(AGENT_SETTINGS)
         if not definition.read_summarize:
             settings["read.summarize.enabled"] = False
@@ -60,12 +60,12 @@ class Seating:
             cwd=cwd,
             model=agent.model,
             thinking=record.thinking,  # type: ignore[arg-type]
-            tools=record.tools,
+            tools=tools,
             add_tools=[*agent.custom_tools, *hidden],
             system=self._role(agent),
             cache_key=f"{self._team.session.log.header.id}-{definition.name}",
             permissions=lambda plan, log, emit: agent.hold(
-                AgentPermissions(caller, definition.mode, plan, log, emit)
+                AgentPermissions(caller, mode, plan, log, emit, None if place is None else place.folders)
             ),
             gate=RequestGate(agent.meter, self._team.pauses, lambda model: self._check(agent, model)).wrap,
             hooks=AgentRules(agent),
@@ -76,6 +76,22 @@ class Seating:
             settings=settings,
             wrap_runner=None if place is None else place.wrap_runner,
         )
+
+    def _rights(self, agent: Subagent) -> "tuple[SessionPermissions, ApprovalMode | None, list[str]]":
+        """The permissions it is under, its own mode, and its tools.
+
+        What agents above it were limited to holds too if their sessions are closed. Tools that the
+        conversation no longer has are gone.
+        """
+        mode, above = agent.record.definition.mode, agent.caller
+        while above is not None and above.session is None:
+            if above.record.definition.mode is not None:
+                mode = strictest(above.record.definition.mode, mode)
+            above = above.caller
+        session = self._team.session if above is None or above.session is None else above.session
+        offered = {tool.name for tool in self._team.session.setup().tools}
+        tools = [name for name in agent.record.tools if name in offered or name == "irc"]
+        return session.permissions, mode, tools
 
     def _role(self, agent: Subagent) -> str:
         """The same for all agents of a call, so that servers can cache it."""

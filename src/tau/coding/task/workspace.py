@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from tau.agent.effects import Effects
 from tau.backends.isolation.copies import (
     RepositoryCopy,
     create_workspace,
@@ -28,12 +29,16 @@ from tau.base.clock import iso, now_ms
 from tau.base.errors import TauError, ToolError
 from tau.base.files import locked
 from tau.base.run import Runner
+from tau.base.text import shortened
+from tau.coding.approval.policy import Workspace, decide
 from tau.config.paths import repo_root
 
 if TYPE_CHECKING:
     from tau.coding.task.results import AgentOutcome
     from tau.coding.task.subagent import Subagent
     from tau.coding.task.team import Team
+
+MAX_SHOWN = 20
 
 
 async def require_repository(cwd: Path) -> None:
@@ -70,6 +75,11 @@ class AgentWorkspace:
     @property
     def files(self) -> Path:
         return self._require().files
+
+    @property
+    def folders(self) -> tuple[Path, Path]:
+        """The original and the copy."""
+        return self.original, Path(os.path.realpath(self.files))
 
     @property
     def original(self) -> Path:
@@ -115,7 +125,24 @@ class AgentWorkspace:
         except (TauError, OSError) as error:
             return {"workspace": str(self.folder), "notes": [f"{error} The copy stays in {self.files}."]}
 
-    async def _merge(self, changes: AgentChanges, *, apply: bool) -> dict[str, Any]:
+    async def _objection(self, changes: AgentChanges) -> str:
+        """Why its changes may not reach the original: the permissions judge them like any other write."""
+        team, root = self._team, self.original
+        effects = Effects(writes=tuple(root / name for name in changes.files))
+        workspace = Workspace.of((root, *team.add_dirs))
+        verdict = decide(
+            effects, team.session.permissions.current, workspace, demo=False, contained=True, tool="task"
+        )
+        if verdict.verdict == "ask" and team.ui is not None:
+            shown = "\n".join(item.reason for item in verdict.questions[:MAX_SHOWN])
+            more = len(verdict.questions) - MAX_SHOWN
+            text = f"{shown}\nand {more} more" if more > 0 else shown
+            if await team.ui.confirm(f"Merge the changes of the agent {self._agent.id}?", text):
+                return ""
+            return "the user declined"
+        return "" if verdict.verdict == "allow" else shortened(f"it would {verdict.reason}", 500)
+
+    async def _merge(self, changes: AgentChanges, *, apply: bool, is_asked: bool = False) -> dict[str, Any]:
         team, workspace = self._team, self._require()
         run = team.outside
         if not changes.files and not changes.repositories:
@@ -139,6 +166,9 @@ class AgentWorkspace:
             if changes.repositories:
                 return {**fields, "merged": False, "workspace": str(self.folder), "notes": [kept]}
             return {**fields, **await self._leave_patch(patch)}
+        if not is_asked and (problem := await self._objection(changes)):
+            note = f"Not merged: {problem}. {kept} The user can merge it: /agents apply {self._agent.id}"
+            return {**fields, "merged": False, "workspace": str(self.folder), "notes": [note]}
         async with team.merging:
             outcome, branch = await self._apply(changes)
         if branch:
@@ -177,7 +207,7 @@ class AgentWorkspace:
     async def apply(self) -> str:
         """Merge it now. Raises TauError."""
         changes = await find_changes(self._team.outside, self._require())
-        fields = await self._merge(changes, apply=True)
+        fields = await self._merge(changes, apply=True, is_asked=True)
         self._update_result(fields)
         return " ".join(fields["notes"])
 
