@@ -64,6 +64,7 @@ def test_ordinary_repository_asks_nothing(repo: Path, store: TrustStore) -> None
         (".tau/mcp.json", SERVER, "server"),
         (".vscode/mcp.json", {"servers": {"x": {"command": "old"}}}, "old"),
         ("lsp.json", {"servers": {"x": {"command": "old"}}}, "old"),
+        ("lsp.json", {"rust-analyzer": {"settings": {"check.overrideCommand": ["old"]}}}, "old"),
         (".tau/extensions/a/b.py", "import os", "os"),
         (".tau/hooks/pre/x.py", "old", "old"),
         (".tau/tools/x.py", "old", "old"),

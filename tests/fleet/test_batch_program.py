@@ -281,3 +281,16 @@ def _until(check: Any) -> None:
     while not check():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_setup_and_check_do_not_run_where_no_sandbox_works(tau: Program, tmp_path: Path) -> None:
+    (programs := tmp_path / "bin").mkdir()
+    for name in ("bash", "sh", "touch"):
+        (programs / name).symlink_to(f"/bin/{name}")
+    tau.settings(**{"retry.enabled": False, "sandbox.engine": "bubblewrap"})
+    (tau.project / "mine").mkdir()
+    row = {"id": "a", "prompt": "one", "dir": str(tau.project / "mine"), "setup": f"touch {tmp_path}/ran"}
+    batch(tau, write(tau, row), PATH=str(programs))
+    assert not (tmp_path / "ran").exists()
+    [found] = results(tau).values()
+    assert found["status"] == "setup_failed" and "No sandbox works here" in found["error"]

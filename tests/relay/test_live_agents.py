@@ -19,7 +19,8 @@ for line in sys.stdin:
         tell(type="response", command="prompt", success=True, id=frame["id"], data={"disposition": "started"})
         text = frame["message"]
         if "ask" in text:
-            tell(type="extension_ui_request", id="ui", method="select", title="Allow rm?", options=["Yes", "No"])
+            long, odd = "x" * 2_000 + "; rm -rf /" if "long" in text else "", ["Delete", "Keep"] if "odd" in text else ["Yes", "No"]
+            tell(type="extension_ui_request", id="ui", method="select", title="Allow rm?" + long, options=odd)
             text = json.dumps({**json.loads(sys.stdin.readline()), "type": ""})
         if "die" in text:
             sys.exit("Error: out of memory")
@@ -51,6 +52,34 @@ def test_an_approval_is_answered_only_by_the_sender_of_the_run(tmp_path: Path) -
             chat.send("y #1", "room", sender="ann")
             texts = await chat.channel.wait(2)
             assert '"value": "Yes"' in texts[1]
+
+    asyncio.run(main())
+
+
+def test_a_question_whose_end_no_chat_shows_is_denied(tmp_path: Path) -> None:
+    chat = live_chat(tmp_path / "r")
+
+    async def main() -> None:
+        async with chat.running():
+            chat.send("please ask long", "room", sender="ann")
+            texts = await chat.channel.wait(2)
+            assert texts[0].endswith("This was denied: the question is too long for a chat.")
+            assert '"cancelled": true' in texts[1]
+
+    asyncio.run(main())
+
+
+def test_y_does_not_answer_a_question_that_is_not_yes_or_no(tmp_path: Path) -> None:
+    chat = live_chat(tmp_path / "r")
+
+    async def main() -> None:
+        async with chat.running():
+            chat.send("please ask odd", "room", sender="ann")
+            [text] = await chat.channel.wait(1)
+            assert "1. Delete" in text and "2. Keep" in text
+            chat.send("y", "room", sender="ann")
+            chat.send("2", "room", sender="ann")
+            assert '"value": "Keep"' in (await chat.channel.wait(2))[1]
 
     asyncio.run(main())
 

@@ -35,12 +35,13 @@ PROGRAM_KEYS = frozenset(
         *("shellPath", "interpreter", "hooks", "mcp", "mcpServers", "mcp_servers", "servers", "lsp"),
         *("lspServers", "plugin", "plugins", "enabledPlugins", "extensions", "packages", "apiKeyHelper"),
         *("awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper", "statusLine", "notify", "env"),
-        *("proxyCommand", "editor", "formatter"),
+        *("proxyCommand", "editor", "formatter", "initOptions", "settings"),
     }
 )
 _SHELL_LINE = re.compile(r"^\s*!(?!\[)\S|!`|!\{|^(?:hooks|mcpServers)\s*:", re.MULTILINE)
 _WORD = re.compile(r"[^\s\"'`;|&()<>=$,\\]+")
 _PROMPTS = (".md", ".mdc", ".toml", ".txt", ".yaml", ".yml")
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Z_][A-Z0-9_]*)")
 _WHITE = re.compile(r"\s+")
 
 
@@ -268,7 +269,9 @@ def _runs(key: str, value: Any) -> bool:
 def _gist(text: str, location: TrustLocation) -> str:
     """What it would run, as far as one line can say."""
     if location.check == "names programs":
-        return "; ".join(named_commands(text)) or _WHITE.sub(" ", text)
+        passed = ", ".join(dict.fromkeys(_VARIABLE.findall(text)))
+        told = f" (with the variables {passed})" if passed else ""
+        return ("; ".join(named_commands(text)) or _WHITE.sub(" ", text)) + told
     if location.check == "shell lines":
         match = _SHELL_LINE.search(text)
         return "" if match is None else text[match.start() :].lstrip().partition("\n")[0]

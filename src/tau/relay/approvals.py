@@ -10,6 +10,7 @@ from msgspec import Struct
 from tau.base.text import shortened
 
 MAX_TITLE_CHARS = 1500
+MAX_SHOWN_CHARS = 500
 ANSWER = re.compile(r"\s*(?P<word>y|yes|n|no|\d+)\s*(?:#(?P<number>\d+))?\s*", re.IGNORECASE)
 
 
@@ -51,8 +52,12 @@ class Approvals:
         question = OpenApproval(self._number, channel, chat, sender, options, future)
         self.open.append(question)
         texts = (str(event.get(name) or "") for name in ("title", "message"))
-        title = shortened("\n".join(text for text in texts if text), MAX_TITLE_CHARS)
-        is_yes_no = len(options) == 2
+        title = "\n".join(text for text in texts if text)
+        if len(title) > MAX_TITLE_CHARS:  # nobody may allow what they cannot read to its end
+            beginning = shortened(title, MAX_SHOWN_CHARS)
+            await tell(f"{beginning}\nThis was denied: the question is too long for a chat.", ())
+            return {"cancelled": True}
+        is_yes_no = [one[:1].lower() for one in options] == ["y", "n"]
         how = (
             "y/n"
             if is_yes_no
@@ -92,7 +97,7 @@ class Approvals:
         options, word = mine[0].options, match["word"].lower()
         if word.isdigit():
             index = int(word) - 1
-        elif len(options) == 2:
+        elif [one[:1].lower() for one in options] == ["y", "n"]:
             index = 0 if word.startswith("y") else 1
         else:
             index = -1

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tau.ai.faux import Say, Use
+from tau.backends.sandbox import engines
 from tests.ext.hooks.rig import YOLO, HookRun, bash, call, events, home, hook, user_hooks
 from tests.support.json_server import JsonServer
 
@@ -42,16 +43,36 @@ def test_hooks_of_a_trusted_repository_stay_in_the_sandbox(tmp_path: Path) -> No
     assert (tmp_path / "repo/inside").exists() and not outside.exists()
 
 
-@pytest.mark.parametrize("command", ['sh "$CLAUDE_PROJECT_DIR/check.sh"', "sh ./check.sh", "sh check.sh"])
+NAMING = (
+    *('sh "$CLAUDE_PROJECT_DIR/check.sh"', "sh ./check.sh", "sh check.sh", "sh $PWD/check.sh"),
+    *("sh {cwd}/check.sh", "sh ~/repo/check.sh", "sh $(git rev-parse --show-toplevel)/check.sh"),
+)
+
+
+@pytest.mark.parametrize("command", NAMING)
 def test_own_hook_that_names_a_file_of_an_untrusted_folder_stays_in_the_sandbox(
     command: str, tmp_path: Path
 ) -> None:
     outside = home() / "escaped"
     project_file(tmp_path / "repo", "check.sh", f"touch {outside}; touch inside; exit 0")
-    user_hooks(events(PreToolUse=[hook(command)]))
+    (home() / "repo").symlink_to(tmp_path / "repo")
+    user_hooks(events(PreToolUse=[hook(command.replace("{cwd}", str(tmp_path / "repo")))]))
     settings = {**YOLO, "sandbox.mode": "auto"}
     HookRun(tmp_path / "repo", call(bash("touch made")), settings=settings).go("go")
-    assert (tmp_path / "repo/inside").exists() and not outside.exists()
+    assert not outside.exists()
+
+
+@pytest.mark.parametrize("sandbox", ["off", "none works"])
+def test_own_hook_runs_no_file_of_an_untrusted_folder_where_no_sandbox_works(
+    sandbox: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project_file(tmp_path / "repo", "check.sh", f"touch {home()}/escaped; exit 0")
+    user_hooks(events(PreToolUse=[hook("sh ./check.sh")]))
+    monkeypatch.setattr(engines, "select_engines", lambda name: ())
+    settings = {**YOLO, "sandbox.mode": "off" if sandbox == "off" else "auto"}
+    run = HookRun(tmp_path / "repo", call(bash("touch made")), settings=settings).go("go")
+    assert not (home() / "escaped").exists() and not (tmp_path / "repo/made").exists()
+    assert "a folder that you do not trust" in run.result
 
 
 def test_files_of_tau_codex_and_plugins_count(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from tau.ai.http import HttpTransport
 from tau.ai.oauth.tokens import LoginError
 from tau.config.auth_file import AuthFile
 from tau.config.paths import user_paths
+from tau.ext.mcp import oauth_discovery
 from tau.ext.mcp.config import OAuthOptions
 from tau.ext.mcp.messages import McpError
 from tau.ext.mcp.oauth import ClientIdentity, LoginStore, McpLogin, StoredLogin
@@ -156,6 +157,42 @@ def test_a_server_elsewhere_cannot_point_at_this_network(address: str, tmp_path:
         http = HttpTransport({})
         with pytest.raises(LoginError):
             await find_login_server(http, URL, Challenge(metadata=address))
+        await http.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("host", "leads_to"),
+    [
+        ("2130706433", "127.0.0.1"),
+        ("127.1", ""),
+        ("0x7f.0.0.1", "127.0.0.1"),
+        ("[::ffff:10.0.0.1]", ""),
+        ("[64:ff9b::a9fe:a9fe]", ""),
+        ("rebound.example", "169.254.169.254"),
+        ("intranet", "10.0.0.7"),
+    ],
+)
+def test_a_login_page_elsewhere_cannot_lead_into_this_network(
+    host: str, leads_to: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def look_up(name: str, port: int) -> Any:
+        text = leads_to if name == host.strip("[]") and leads_to else "93.184.216.34"
+        return await real_look_up(text if leads_to or name == "mcp.example" else name, port)
+
+    real_look_up = oauth_discovery.look_up
+    monkeypatch.setattr(oauth_discovery, "look_up", look_up)
+
+    async def dial_addresses(found: Any) -> Any:
+        raise AssertionError(f"it connects to {found}")
+
+    monkeypatch.setattr(oauth_discovery, "dial_addresses", dial_addresses)
+
+    async def main() -> None:
+        http = HttpTransport({}, dial=oauth_discovery.dial_for("https://mcp.example/x"))
+        with pytest.raises(LoginError, match="on this network"):
+            await find_login_server(http, "https://mcp.example/x", Challenge(metadata=f"https://{host}/m"))
         await http.close()
 
     asyncio.run(main())

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from tau.ai.transport import Timeouts
 from tau.base.errors import ProviderError, ToolError
+from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.pipe import Pipe
 from tau.base.run import OUTSIDE, Limits, Process
@@ -64,7 +65,13 @@ async def _run(hook: CommandHook, payload: bytes, world: HookWorld) -> tuple[int
     command: str | list[str] = hook.command
     if hook.args is not None:  # without a shell, nobody else fills in variables
         command = [_filled(word, variables) for word in (hook.command, *hook.args)]
-    inside = hook.level == "project" or (not world.trusted and _names_project(hook, world.cwd))
+    inside = hook.level == "project"
+    if not inside and not world.trusted and _names_project(hook, world):
+        inside = True
+        if not await world.runner.prepare():
+            raise ToolError(
+                "it names files of a folder that you do not trust (tau trust add), and no sandbox works here"
+            )
     reading, writing = os.pipe()
     errors = Pipe(reading)
     try:
@@ -141,13 +148,19 @@ async def _request(hook: CommandHook, payload: bytes, world: HookWorld) -> HookA
             await transport.close()
 
 
-def _names_project(hook: CommandHook, cwd: Path) -> bool:
+def _names_project(hook: CommandHook, world: HookWorld) -> bool:
     """Whether the command names a file of the working folder: by variable, path or name."""
     words = " ".join((hook.command, *(hook.args or ())))
-    if "PROJECT_DIR" in words:
+    if re.search(r"PROJECT_DIR|\bPWD\b|\bpwd\b|show-toplevel", words):
         return True
-    parts = [part for part in re.split(r"[\s\"';|&()<>=`]+", words) if part and part[0] not in "/~$-"]
-    return any("/" in part or os.path.lexists(cwd / part) for part in parts[:MAX_WORDS])
+    for part in [part for part in re.split(r"[\s\"';|&()<>=`]+", words) if part][:MAX_WORDS]:
+        if part[0] in "/~":
+            path = os.path.realpath(typed_path(part))
+            if Path(path).is_relative_to(os.path.realpath(world.project)):
+                return True
+        elif part[0] not in "$-" and ("/" in part or os.path.lexists(world.cwd / part)):
+            return True
+    return False
 
 
 def _filled(word: str, variables: Mapping[str, str]) -> str:

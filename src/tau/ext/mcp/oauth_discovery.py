@@ -1,6 +1,7 @@
 """Finds out how to log in to a server: its own metadata, then that of its authorization server."""
 
 import re
+import socket
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any
@@ -8,9 +9,11 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, json
 
+from tau.ai.http_connect import Address, Dial, dial_addresses, look_up
 from tau.ai.oauth.tokens import LoginError, require_encryption, send
 from tau.ai.proxy import is_loopback, parse_url
 from tau.ai.transport import Transport
+from tau.backends.sandbox.network.addresses import is_public
 from tau.base.errors import ProviderError, TauError
 from tau.base.text import clean_line, shortened
 from tau.ext.mcp.messages import text_at
@@ -161,6 +164,23 @@ def _check_address(url: str, server: str) -> None:
         is_inside = is_loopback(place) or place.host.endswith((".local", ".internal", ".localhost"))
     if is_inside:
         raise LoginError(f"It names {place.host}, an address on this network.")
+
+
+def dial_for(url: str) -> Dial:
+    """Connects for the login of a server: one elsewhere cannot name what leads to this network."""
+    own = parse_url(url)
+
+    async def dial(host: str, port: int) -> socket.socket:
+        found = await look_up(host, port)
+        if host != own.host and not _are_public(found) and _are_public(await look_up(own.host, own.port)):
+            raise LoginError(f"It names {clean_line(host)}, which leads to an address on this network.")
+        return await dial_addresses(found)
+
+    return dial
+
+
+def _are_public(found: Sequence[Address]) -> bool:
+    return all(is_public(str(place[4][0])) for place in found)
 
 
 def _is_same_resource(named: str, url: str) -> bool:

@@ -32,6 +32,7 @@ faux = late("tau.ai.faux")
 prompts = late("tau.ext.mcp.prompts")
 server_requests = late("tau.ext.mcp.server_requests")
 oauth = late("tau.ext.mcp.oauth")
+oauth_discovery = late("tau.ext.mcp.oauth_discovery")
 
 T = TypeVar("T")
 FIRST_WAIT_S = 0.25
@@ -82,6 +83,7 @@ class McpServers:
         self.connections: dict[str, ServerConnection] = {}
         self.http = HttpTransport(parts.environ)
         self.logins: dict[str, oauth.McpLogin] = {}
+        self._login_https: list[HttpTransport] = []
         self.user = server_requests.UserAnswers(
             parts.ui,
             parts.complete,
@@ -111,7 +113,8 @@ class McpServers:
     async def close(self) -> None:
         """End all connections at the same time."""
         await asyncio.gather(*(connection.stop() for connection in self.connections.values()))
-        await self.http.close()
+        for http in (self.http, *self._login_https):
+            await http.close()
 
     async def drop(self, name: str) -> None:
         connection = self.connections.pop(name, None)
@@ -191,9 +194,9 @@ class McpServers:
         if server.auth == "none" or ("authorization" in given and server.auth != "oauth"):
             return None
         if (known := self.logins.get(name)) is None or known.store.url != server.url:
-            known = oauth.McpLogin(
-                self.parts.paths, server.url, server.oauth, self.http, self.parts.open_page
-            )
+            http = HttpTransport(self.parts.environ, dial=oauth_discovery.dial_for(server.url))
+            self._login_https.append(http)
+            known = oauth.McpLogin(self.parts.paths, server.url, server.oauth, http, self.parts.open_page)
             self.logins[name] = known
         return known
 
@@ -204,6 +207,12 @@ class McpServers:
     async def resolve(self, entry: ServerEntry) -> McpServer:
         server = await self.resolve_plain(entry)
         if server.type == "stdio" and server.auth == "oauth" and server.url:
+            if not entry.is_own:
+                raise McpError(
+                    "A repository defines it, and its program would get your login; define it in your own"
+                    " mcp.json if you want that.",
+                    final=True,
+                )
             login = self.login_of(entry.name, server)
             token = None if login is None else await login.header()
             if token is None:

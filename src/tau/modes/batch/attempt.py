@@ -286,6 +286,11 @@ class Attempt:
         settings = load_settings(paths, workspace.path).settings
         options = sandbox_options((workspace.path,), settings.sandbox, paths)
         async with sandboxes.SessionSandbox(options, self._runner, warn=lambda _: None) as sandbox:
+            if settings.sandbox.mode != "off" and not await sandbox.prepare():
+                raise SetupError(
+                    f"No sandbox works here ({sandbox.problem}), so setup and check do not run;"
+                    " to run them without one, set sandbox.mode to off."
+                )
             inside = self._runner.inside(None if settings.sandbox.mode == "off" else sandbox)
             with (self._files / log_name).open("wb") as log:
                 room = MAX_OUTPUT_BYTES
