@@ -233,7 +233,7 @@ def test_a_marketplace_passes_npm_nothing_but_the_name_of_a_package(package: str
         plugins.install("demo@m")
 
 
-def test_what_was_shown_is_what_gets_installed(tmp_path: Path) -> None:
+def test_install_takes_just_what_was_shown(tmp_path: Path) -> None:
     address = repository(tmp_path / "src", ("skills/a/SKILL.md", "---\nname: a\n---\n"))
     plugins = manage(tmp_path)
     with plugins.offer(address) as offer:

@@ -69,9 +69,8 @@ async def _run(hook: CommandHook, payload: bytes, world: HookWorld) -> tuple[int
     if not inside and not world.trusted and _names_project(hook, world):
         inside = True
         if not await world.runner.prepare():
-            raise ToolError(
-                "it names files of a folder that you do not trust (tau trust add), and no sandbox works here"
-            )
+            problem = "it names files of a folder that you do not trust, and no sandbox works here"
+            return None, HookAnswer(failure=f"{problem} (see tau trust)")
     reading, writing = os.pipe()
     errors = Pipe(reading)
     try:

@@ -47,7 +47,7 @@ class Marketplaces:
         raise TauError(f'There is no marketplace "{name}"; add one with tau plugin marketplace add.')
 
     def check(self, name: str, source: str) -> None:
-        """Raises TauError for a name that is another marketplace's: its plugins would be updated from here."""
+        """Raises TauError if another marketplace has the name: its plugins would be updated from here."""
         if known := next((one for one in self.all() if one.name == name and one.source != source), None):
             raise TauError(
                 f"{clean_line(source)} calls itself {name}, like the marketplace from {known.source}."
