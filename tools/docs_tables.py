@@ -26,7 +26,8 @@ from tau.cli.help import markdown_table
 from tau.coding.tools.registry import TOOLS, ToolParts
 from tau.config.descriptions import show_value
 from tau.config.setting_table import describe_settings
-from tau.config.settings import EDIT_MODES, EditMode, EditSettings, Settings
+from tau.config.settings import Settings
+from tau.config.tool_settings import EDIT_MODES, EditMode, EditSettings
 from tau.config.web_access import SEARCH_KEYS
 from tau.ext.mcp.config import McpServer
 from tau.relay.config import describe_config

@@ -3,23 +3,22 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, StartSource
-from tau.agent.ui import Ui
 from tau.ai.wire import AppMessage
 from tau.base.late import late
 from tau.base.run import Runner
+from tau.coding.approval.session_permissions import SessionPermissions
 from tau.coding.hook_status import HookStatus
-from tau.config.discovery_settings import HooksSettings
 from tau.config.paths import Paths, project_folders
+from tau.config.settings import Settings
+from tau.sdk.options import SessionOptions
 
 if TYPE_CHECKING:
-    from tau.coding.session.storage.log import SessionLog
     from tau.coding.supplies import Supplies
     from tau.ext.hooks.command_hooks import CommandHooks
     from tau.ext.hooks.hook_files import HookTable
@@ -34,21 +33,18 @@ list_settings = late("tau.config.list_settings")
 _MODES = {"ask": "default", "workspace": "acceptEdits", "plan": "plan", "yolo": "bypassPermissions"}
 
 
-class HookParts(Struct, frozen=True, kw_only=True):
-    """What command hooks need of a session. `mode` is the approval mode."""
+class HookParts(Struct, frozen=True):
+    """What command hooks need of a session."""
 
-    cwd: Path
+    options: SessionOptions
     paths: Paths
-    settings: HooksSettings
+    settings: Settings
     environ: Mapping[str, str]
-    supplies: "Callable[[], Supplies]"
     environment: "ToolEnvironment"
-    runner: Runner
     outside: Runner
-    log: "SessionLog"
-    mode: Callable[[], str]
-    ui: Ui | None = None
-    trusted: bool = False
+    permissions: SessionPermissions
+    supplies: "Callable[[], Supplies]"
+    trusted: bool
 
 
 class LateHooks(HookChain):
@@ -101,7 +97,7 @@ class LateHooks(HookChain):
         parts = self._parts
         emit = parts.environment.events.emit
         table: HookTable = await asyncio.to_thread(
-            lambda: hook_files.load_hooks(parts.supplies().discovery, parts.settings)
+            lambda: hook_files.load_hooks(parts.supplies().discovery, parts.settings.hooks)
         )
         for problem in table.problems:
             emit(Notice("warning", problem, "hooks"))
@@ -113,9 +109,9 @@ class LateHooks(HookChain):
             table,
             panels.HookSession(
                 world=hook_files.HookWorld(
-                    cwd=parts.cwd,
-                    project=list(project_folders(parts.cwd))[-1],
-                    runner=parts.runner,
+                    cwd=parts.options.cwd,
+                    project=list(project_folders(parts.options.cwd))[-1],
+                    runner=parts.environment.world.run,
                     outside=parts.outside,
                     environ=parts.environ,
                     trusted=parts.trusted,
@@ -124,8 +120,8 @@ class LateHooks(HookChain):
                 emit=emit,
                 stop=parts.environment.activities.abort_run,
                 facts=self._facts,
-                on_error=parts.settings.on_error,
-                ui=parts.ui,
+                on_error=parts.settings.hooks.on_error,
+                ui=parts.options.ui,
                 disable=lambda id: self.turn(id, on=False),
             ),
         )
@@ -136,10 +132,10 @@ class LateHooks(HookChain):
         return table
 
     def _facts(self) -> dict[str, Any]:
-        log = self._parts.log
+        log = self._parts.permissions.log
         return {
             "session_id": log.header.id,
             "transcript_path": str(log.path or ""),
-            "cwd": str(self._parts.cwd),
-            "permission_mode": _MODES.get(self._parts.mode(), "default"),
+            "cwd": str(self._parts.options.cwd),
+            "permission_mode": _MODES.get(self._parts.permissions.mode, "default"),
         }
