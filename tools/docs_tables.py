@@ -21,7 +21,7 @@ from tau.agent.arguments import full_schema
 from tau.agent.tool import Tool
 from tau.ai.catalog import load_catalog
 from tau.backends.syntax.languages import LANGUAGES
-from tau.backends.web.sites import load_sites
+from tau.backends.web.site_handlers import load_sites
 from tau.cli.help import markdown_table
 from tau.coding.tools.registry import TOOLS, ToolParts
 from tau.config.descriptions import show_value

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 command_hooks = late("tau.ext.hooks.command_hooks")
 hook_files = late("tau.ext.hooks.hook_files")
-panels = late("tau.ext.hooks.panel")
+dispatcher = late("tau.ext.hooks.dispatcher")
 report = late("tau.ext.hooks.report")
 list_settings = late("tau.config.list_settings")
 
@@ -77,8 +77,8 @@ class LateHooks(HookChain):
         """All hooks that were found, and how they fared."""
         await self.load()
         assert self._table is not None
-        records = {} if self._loaded is None else self._loaded.panel.records
-        off: set[str] = set() if self._loaded is None else self._loaded.panel.off
+        records = {} if self._loaded is None else self._loaded.dispatcher.records
+        off: set[str] = set() if self._loaded is None else self._loaded.dispatcher.off
         rows: list[HookStatus] = [
             report.status_of(hook, records.get(hook), is_off=hook.id in off) for hook in self._table.hooks
         ]
@@ -91,7 +91,7 @@ class LateHooks(HookChain):
         else:
             list_settings.add_to_list(self._parts.paths, "hooks.disabled", [id])
         if self._loaded is not None:
-            (self._loaded.panel.off.discard if on else self._loaded.panel.off.add)(id)
+            (self._loaded.dispatcher.off.discard if on else self._loaded.dispatcher.off.add)(id)
 
     async def _load(self) -> "HookTable":
         parts = self._parts
@@ -105,9 +105,9 @@ class LateHooks(HookChain):
             table = hook_files.HookTable([hook for hook in table.hooks if hook.is_guard])
         if not table.active:
             return table
-        panel = panels.HookPanel(
+        running = dispatcher.HookDispatcher(
             table,
-            panels.HookSession(
+            dispatcher.HookSession(
                 world=hook_files.HookWorld(
                     cwd=parts.options.cwd,
                     project=list(project_folders(parts.options.cwd))[-1],
@@ -125,8 +125,8 @@ class LateHooks(HookChain):
                 disable=lambda id: self.turn(id, on=False),
             ),
         )
-        await self._services.enter_async_context(panel)
-        self._loaded = command_hooks.CommandHooks(panel)
+        await self._services.enter_async_context(running)
+        self._loaded = command_hooks.CommandHooks(running)
         parts.environment.events.watch(self._loaded.on_event)
         self._hooks.append(self._loaded)
         return table

@@ -230,7 +230,7 @@ async def _open_environment(
         dialogs=options.dialogs,
         disk=options.disk,
         events=events,
-        seat=options.agent,
+        subagent=options.agent,
     )
     await made.open(services)
     return made
