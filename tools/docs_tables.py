@@ -21,12 +21,13 @@ from tau.agent.arguments import full_schema
 from tau.agent.tool import Tool
 from tau.ai.catalog import load_catalog
 from tau.backends.syntax.languages import LANGUAGES
-from tau.backends.web.sites import load_sites
+from tau.backends.web.site_handlers import load_sites
 from tau.cli.help import markdown_table
 from tau.coding.tools.registry import TOOLS, ToolParts
 from tau.config.descriptions import show_value
 from tau.config.setting_table import describe_settings
-from tau.config.settings import EDIT_MODES, EditMode, EditSettings, Settings
+from tau.config.settings import Settings
+from tau.config.tool_settings import EDIT_MODES, EditMode, EditSettings
 from tau.config.web_access import SEARCH_KEYS
 from tau.ext.mcp.config import McpServer
 from tau.relay.config import describe_config

@@ -14,6 +14,7 @@ from tau.agent.hooks import Hooks
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.ai.faux import FAUX_MODEL, Faux, FauxStep
+from tau.ai.wire import AppMessage, TextContent, ToolResultMessage
 from tau.base.errors import ToolError
 from tests.support.limits import HANG_S
 
@@ -88,3 +89,11 @@ async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(HANG_S):
         while not condition():  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.001)
+
+
+def results(messages: list[AppMessage]) -> list[ToolResultMessage]:
+    return [message for message in messages if isinstance(message, ToolResultMessage)]
+
+
+def text_of(message: ToolResultMessage) -> str:
+    return "".join(part.text for part in message.content if isinstance(part, TextContent))

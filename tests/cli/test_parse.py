@@ -24,8 +24,8 @@ from tau.cli.ssh_command import ACTIONS as SSH_ACTIONS
 from tau.cli.trust_command import ACTIONS as TRUST_ACTIONS
 from tau.cli.worktree_command import ACTIONS as WORKTREE_ACTIONS
 from tau.config.settings import ApprovalMode
-from tau.modes.lsp_verbs import VERBS as LSP_VERBS
-from tau.modes.mcp_verbs import VERBS as MCP_VERBS
+from tau.modes.lsp_subcommands import VERBS as LSP_VERBS
+from tau.modes.mcp_subcommands import VERBS as MCP_VERBS
 
 
 def test_words_and_flags_are_separated_in_any_order() -> None:

@@ -34,14 +34,8 @@ from tau.coding.tools.rewind import Rewind
 from tau.coding.tools.todo import Todo
 from tau.coding.tools.write import Write
 from tau.config.paths import user_paths
-from tau.config.settings import (
-    CheckpointSettings,
-    RetrySettings,
-    Settings,
-    TasksSettings,
-    TodoRemindersSettings,
-    TodoSettings,
-)
+from tau.config.settings import RetrySettings, Settings
+from tau.config.tool_settings import CheckpointSettings, TasksSettings, TodoRemindersSettings, TodoSettings
 from tau.sdk.environment import ToolEnvironment, make_environment
 from tests.agent.agent_rig import Echo, EchoParams
 from tests.support.limits import HANG_S

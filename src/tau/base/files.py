@@ -21,7 +21,6 @@ _SYNC_UNSUPPORTED = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
 _CANNOT_REPLACE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV}
 _PRESERVED_ATTRIBUTES = ("user.", "system.posix_acl_access")
 _TEMP_NAMES = 16
-_WRITER_WAIT_S = 0.03
 _PROBE_WAITS, _PROBE_WAIT_S = 400, 0.005
 
 
@@ -218,9 +217,9 @@ def remove(path: Path, *, unchanged: Unchanged | None = None) -> None:
     if unchanged is None:
         path.unlink()
         return
-    old_fd = _open_to_replace(path)
+    old_fd = file_swap.open_to_replace(path)
     try:
-        leased = _lease(path, old_fd)
+        leased = file_swap.lease(path, old_fd)
         temp, fd = _temporary(path.parent, 0o600)
         try:
             path.rename(temp)
@@ -229,13 +228,13 @@ def remove(path: Path, *, unchanged: Unchanged | None = None) -> None:
             raise
         finally:
             os.close(fd)
-        if not _is_intact(temp, old_fd, leased, unchanged):
+        if not file_swap.is_intact(temp, old_fd, leased, unchanged):
             try:
                 file_swap.rename_new(temp, path)
             except FileExistsError:
-                raise _conflict(temp, path) from None
-            raise _changed(path)
-        _drop(temp)
+                raise file_swap.conflict(temp, path) from None
+            raise file_swap.changed(path)
+        file_swap.drop(temp)
     finally:
         os.close(old_fd)
 
@@ -269,7 +268,7 @@ def _replace(
             except FileExistsError as error:
                 raise FileChangedError(error.errno, "Another program has created it", str(target)) from None
         else:
-            _swap(temp, fd, target, unchanged)
+            file_swap.swap(temp, fd, target, unchanged)
     except BaseException:
         _discard(temp, fd)
         raise
@@ -277,84 +276,6 @@ def _replace(
         os.close(fd)  # releases the lock, after the file has its final name
     if sync:
         sync_folder(target.parent)
-
-
-def _swap(temp: Path, fd: int, target: Path, unchanged: Unchanged) -> None:
-    """Replace a file with a temporary one, and take it back if the replaced file is not `unchanged`.
-
-    Only the file that was really replaced can tell, and only if nobody has it open for writing.
-    """
-    old_fd = _open_to_replace(target)
-    try:
-        leased = _lease(target, old_fd)
-        written = os.fstat(fd)
-        if not unchanged(_stat_or_none(target)):
-            raise _changed(target)
-        if not file_swap.exchange(temp, target):
-            temp.replace(target)
-            return
-        if _is_intact(temp, old_fd, leased, unchanged):
-            _drop(temp)
-            return
-        file_swap.exchange(temp, target)
-        now = temp.lstat()
-        if os.path.samestat(now, written) and now.st_mtime_ns == written.st_mtime_ns:
-            raise _changed(target)
-        raise _conflict(temp, target)  # someone has changed the new file too, in between
-    finally:
-        os.close(old_fd)
-
-
-def _open_to_replace(path: Path) -> int:
-    """Open and lock a file that gets a temporary name, so that no other writer takes it for a leftover."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with suppress(OSError):
-        try_lock(fd)
-    return fd
-
-
-def _drop(temp: Path) -> None:
-    """Remove a replaced file. If that fails, the next write to its folder does it."""
-    with suppress(OSError):
-        temp.unlink()
-
-
-def _changed(target: Path) -> FileChangedError:
-    return FileChangedError(errno.EBUSY, "Another program has changed it", str(target))
-
-
-def _conflict(temp: Path, target: Path) -> OSError:
-    """Keep a version of which there is no other copy, and name it."""
-    kept = target.with_name(f"{target.name[:40]}.tau-backup-{os.urandom(4).hex()}")
-    temp.rename(kept)
-    return OSError(errno.EEXIST, f"Another program keeps changing it; one version is now in {kept}")
-
-
-def _lease(path: Path, fd: int) -> bool:
-    """Keep others from opening a file for writing, if possible. Raises FileChangedError if one has it."""
-    deadline = time.monotonic() + _WRITER_WAIT_S
-    while (lease := file_swap.take_lease(fd)) == "refused":
-        if time.monotonic() > deadline:
-            raise FileChangedError(errno.EBUSY, "Another program has it open for writing", str(path))
-        time.sleep(0.001)
-    return lease == "held"
-
-
-def _is_intact(temp: Path, fd: int, leased: bool, unchanged: Unchanged) -> bool:
-    """Whether the file that got a temporary name is the expected one, and nobody waits to write it."""
-    there = temp.lstat()
-    return (
-        os.path.samestat(there, os.fstat(fd))
-        and unchanged(there)
-        and not (leased and file_swap.is_wanted(fd))
-    )
-
-
-def _stat_or_none(path: Path) -> os.stat_result | None:
-    try:
-        return path.lstat()
-    except FileNotFoundError:
-        return None
 
 
 def _temporary(folder: Path, mode: int) -> tuple[Path, int]:
@@ -454,16 +375,16 @@ def _write_in_place(
 ) -> None:
     """Overwrite a file that cannot be replaced; a backup protects its old content."""
     if unchanged is not None:
-        _refuse_open_writers(target)
+        file_swap.refuse_open_writers(target)
     fd = os.open(target, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         old = _read_all(fd)
         backup = _back_up(target, old)
         if unchanged is not None:
-            _keep_others_out(fd)
-            if not unchanged(_stat_or_none(target)):
+            file_swap.keep_others_out(fd)
+            if not unchanged(file_swap.stat_or_none(target)):
                 backup.unlink()
-                raise _changed(target)
+                raise file_swap.changed(target)
         try:
             _overwrite(fd, data, sync)
             if mode is not None:
@@ -483,22 +404,6 @@ def _write_in_place(
             backup.unlink()
     finally:
         os.close(fd)
-
-
-def _refuse_open_writers(target: Path) -> None:
-    """Raise FileChangedError if another program has the file open for writing."""
-    fd = os.open(target, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        _lease(target, fd)
-    finally:
-        os.close(fd)
-
-
-def _keep_others_out(fd: int) -> None:
-    """Make others who open the file wait until `fd` is closed; impossible while one of them reads it."""
-    deadline = time.monotonic() + _WRITER_WAIT_S
-    while file_swap.take_lease(fd, alone=True) == "refused" and time.monotonic() < deadline:
-        time.sleep(0.001)
 
 
 def _read_all(fd: int) -> bytes:

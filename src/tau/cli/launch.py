@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tau.coding.ports import CodingDialogs
     from tau.coding.task.definition import AgentBudget
 
-acp_launch = late("tau.cli.acp")
+acp_command = late("tau.cli.acp_command")
 definitions = late("tau.coding.task.definition")
 console = late("tau.modes.console")
 event_json = late("tau.modes.event_json")
@@ -43,7 +43,7 @@ line_input = late("tau.modes.line_input")
 models_table = late("tau.cli.models_table")
 print_mode = late("tau.modes.print")
 rpc_launch = late("tau.cli.rpc")
-serve_launch = late("tau.cli.serve")
+serve_command = late("tau.cli.serve_command")
 trust_question = late("tau.modes.trust_question")
 
 NO_PROMPT = 'No prompt: use tau -p "your question", pipe one in, or start tau in a terminal.'
@@ -95,9 +95,9 @@ async def _run(parsed: ParsedArgs, mode: "Mode", signals: Signals) -> int:
     if mode == "rpc":
         return await rpc_launch.run(parsed, session_options(parsed, cwd), signals)
     if mode == "acp":
-        return await acp_launch.run(parsed, session_options(parsed, cwd), signals)
+        return await acp_command.run(parsed, session_options(parsed, cwd), signals)
     if mode == "serve":
-        return await serve_launch.run(parsed, session_options(parsed, cwd), signals)
+        return await serve_command.run(parsed, session_options(parsed, cwd), signals)
     piped = "" if mode == "json-lines" else await read_piped_text()
     prompts = await read_prompts(parsed.words, piped)
     if not prompts and mode != "json-lines":

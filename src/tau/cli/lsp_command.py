@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import json
 
 from tau.config.paths import current_folder
-from tau.modes.lsp_verbs import LspReport, run_verb
+from tau.modes.lsp_subcommands import LspReport, run_verb
 from tau.modes.output_stream import OutputStream
 from tau.sdk.language_servers import language_servers
 

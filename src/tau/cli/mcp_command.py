@@ -9,17 +9,17 @@ from msgspec import json
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.config.paths import current_folder
-from tau.modes.mcp_verbs import VERBS, VerbArgs, VerbReport, parse
+from tau.modes.mcp_subcommands import VERBS, VerbArgs, VerbReport, parse
 from tau.modes.output_stream import OutputStream, tell
 from tau.sdk.servers import open_servers
 
-mcp_serve = late("tau.cli.mcp_serve")
+mcp_serve_command = late("tau.cli.mcp_serve_command")
 
 
 def run(words: Sequence[str]) -> int:
     """Run `tau mcp`. Raises TauError."""
     if words[:1] == ["serve"]:
-        return mcp_serve.run(words[1:])
+        return mcp_serve_command.run(words[1:])
     verb, args = parse(words)
     done = asyncio.run(_run(verb, args))
     out = OutputStream()

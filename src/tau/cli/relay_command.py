@@ -21,7 +21,7 @@ from tau.relay.config import RelayHome
 pyjson5 = late("pyjson5")
 access = late("tau.relay.access")
 journals = late("tau.relay.journal")
-starting = late("tau.relay.start")
+composition = late("tau.relay.composition")
 
 ACTIONS = ("run", "init", "check", "show", "schema", "status", "allow")
 
@@ -45,13 +45,13 @@ def run(words: Sequence[str]) -> int:
 def _run(home: RelayHome, parsed: ParsedArgs) -> int:
     config = configs.load_config(home.config)
     names = [name for text in parsed.all("channel") for name in text.split(",")] or ["console"]
-    if unknown := [name for name in names if name not in starting.CHANNELS]:
-        raise UsageError(f'There is no channel "{unknown[0]}"; there are {", ".join(starting.CHANNELS)}.')
+    if unknown := [name for name in names if name not in composition.CHANNELS]:
+        raise UsageError(f'There is no channel "{unknown[0]}"; there are {", ".join(composition.CHANNELS)}.')
 
     async def serve() -> int:
         with Signals() as signals:
             try:
-                await starting.serve(config, home, names, (sys.stdin, sys.stdout))
+                await composition.serve(config, home, names, (sys.stdin, sys.stdout))
             except asyncio.CancelledError:
                 if signals.code is None:
                     raise

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 
 from tau.backends.isolation.copies import RepositoryCopy, load_workspace, remove_workspace
-from tau.backends.isolation.merging import diff_text, find_changes, merge_files, save_patch
+from tau.backends.isolation.merge import diff_text, find_changes, merge_files, save_patch
 from tau.base.errors import UsageError
 from tau.base.files import locked
 from tau.base.run import LocalRunner

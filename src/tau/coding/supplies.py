@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tau.config.command_files import CommandFile
 
 command_files = late("tau.config.command_files")
-command_prompts = late("tau.coding.prompts.command_prompts")
+prompt_template = late("tau.coding.prompts.prompt_template")
 
 MAX_NAMED = 30
 MAX_INVALID = 5
@@ -88,7 +88,7 @@ class Supplies:
         """The prompt that a command expands to. Raises ConfigError."""
         if file.is_skill:
             self.skills.record_use(file.name.rpartition(command_files.SKILL_PREFIX)[2])
-        prompt: str = command_prompts.command_prompt(file, typed)
+        prompt: str = prompt_template.command_prompt(file, typed)
         return prompt
 
     def expand(self, text: str) -> str:

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from tau.base.errors import UsageError
 from tau.base.files import mode_of
 from tau.base.late import late
-from tau.config.descriptions import show_value
 from tau.config.json_file import JsonFile, read_json
 from tau.config.paths import Paths, project_dir
 from tau.config.settings import Settings
 
+descriptions = late("tau.config.descriptions")
 project_rules = late("tau.config.project_rules")
 scopes = late("tau.config.setting_scopes")
 table = late("tau.config.setting_table")
@@ -156,7 +156,7 @@ def _refusal(setting: "table.Setting", value: Any, paths: Paths, current: Mappin
     own = current.get(setting.key, setting.default)
     if scopes.tightens(setting.key, value, own):
         return ""
-    return f"a project can only make it stricter than your {show_value(own)}."
+    return f"a project can only make it stricter than your {descriptions.show_value(own)}."
 
 
 def _flatten(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

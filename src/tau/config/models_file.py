@@ -15,9 +15,9 @@ from tau.ai.catalog import Catalog, Change, Provider, merge_compat
 from tau.ai.model import Compat, Model, Price, ThinkingLevel
 from tau.base.errors import ConfigError
 from tau.base.late import late
-from tau.config.descriptions import describe_type, show_value
 from tau.config.json_file import JsonFile, read_json
 
+descriptions = late("tau.config.descriptions")
 difflib = late("difflib")
 error_paths = late("tau.base.error_paths")
 
@@ -311,8 +311,8 @@ def format_path(*at: str | int) -> str:
 
 
 def _type_error(source: JsonFile, at: FieldPath, value: Any, annotation: Any) -> ConfigError:
-    shown = "" if SECRET.intersection(at) else f", not {show_value(value)}"
-    return source.error(f"{format_path(*at)} must be {describe_type(annotation)}{shown}.", *at)
+    shown = "" if SECRET.intersection(at) else f", not {descriptions.show_value(value)}"
+    return source.error(f"{format_path(*at)} must be {descriptions.describe_type(annotation)}{shown}.", *at)
 
 
 def _explain(source: JsonFile, at: FieldPath, plain: Any, annotation: Any, text: str) -> ConfigError:

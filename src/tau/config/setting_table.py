@@ -8,9 +8,9 @@ from msgspec.json import schema
 from msgspec.structs import FieldInfo, fields, replace
 
 from tau.base.late import late
-from tau.config.descriptions import describe_type
 from tau.config.settings import Scope, Settings
 
+descriptions = late("tau.config.descriptions")
 scopes = late("tau.config.setting_scopes")
 
 
@@ -18,13 +18,16 @@ class Setting(Struct, frozen=True):
     """One setting as people see it; values are checked against `annotation`."""
 
     key: str
-    type: str
     default: Any
     description: str
     scope: Scope
     annotation: Any
     joined: bool = False  # the values of all layers count
     members: tuple[str, ...] = ()  # usual names in a map, such as the roles in modelRoles
+
+    @property
+    def type(self) -> str:
+        return descriptions.describe_type(self.annotation)
 
 
 @cache
@@ -47,9 +50,7 @@ def setting_of(key: str) -> Setting | None:
         return setting
     value: Any = get_args(one.type.__origin__)[1]
     annotation: Any = Annotated[value, Meta(description=setting.description)]
-    return replace(
-        setting, key=key, type=describe_type(value), default=None, annotation=annotation, members=()
-    )
+    return replace(setting, key=key, default=None, annotation=annotation, members=())
 
 
 def split_member(key: str) -> tuple[str, str]:
@@ -130,4 +131,4 @@ def _describe(key: str, one: FieldInfo) -> Setting:
     scope: Scope = extra.get("scope") or scopes.scope_of(key)
     joined = extra.get("joined", False)
     members = extra.get("members", ())
-    return Setting(key, describe_type(one.type), default, meta.description, scope, one.type, joined, members)
+    return Setting(key, default, meta.description, scope, one.type, joined, members)

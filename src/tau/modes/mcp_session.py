@@ -7,7 +7,7 @@ from tau.agent.ui import Ui
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.coding.session.session import Session
-from tau.modes.mcp_verbs import VERBS, VerbReport, parse, split
+from tau.modes.mcp_subcommands import VERBS, VerbReport, parse, split
 
 late_servers = late("tau.sdk.servers")
 PROGRAM, REMOTE = "A program on this machine", "A remote server"

@@ -6,12 +6,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from tau.base.clock import now_ms
-from tau.relay.compose import compose
+from tau.relay.answer_parts import compose
 from tau.relay.message import InboundMessage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tau.relay.answering import Answer
+    from tau.relay.answers import Answer
     from tau.relay.relay import Relay
     from tau.relay.sessions import ChatSession
 

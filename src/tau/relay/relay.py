@@ -15,11 +15,11 @@ from tau.base.run import LocalRunner
 from tau.base.tasks import spawn
 from tau.relay.access import AccessList
 from tau.relay.agent_run import inherited_by_agents
-from tau.relay.answering import Answerer
+from tau.relay.answer_parts import compose
+from tau.relay.answers import Answerer
 from tau.relay.approvals import Approvals
 from tau.relay.channels.channel import ChatChannel
 from tau.relay.chat_commands import ChatCommands, is_stop
-from tau.relay.compose import compose
 from tau.relay.config import RelayHome
 from tau.relay.heartbeat import Heartbeats
 from tau.relay.journal import MAX_ATTEMPTS, MessageJournal, OutgoingPart

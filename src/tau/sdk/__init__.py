@@ -16,6 +16,7 @@ from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage
 from tau.base import log
 from tau.base.errors import TauError, UsageError
+from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.context import ModelRoles
 from tau.coding.ports import SessionFactory
@@ -24,10 +25,12 @@ from tau.coding.session.storage.log import SessionLog
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.config.secret_mask import mask_known_secrets
-from tau.sdk.composition import call_alone, compose
+from tau.sdk.composition import compose
 from tau.sdk.models import open_models
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import session_store
+
+single_call = late("tau.sdk.single_call")
 
 __all__ = [
     "Connection",
@@ -150,4 +153,4 @@ async def call_tool(
     log.to(paths.logs)
     mask_known_secrets(environ, paths)
     async with AsyncExitStack() as services:
-        return await call_alone(name, arguments, cwd, paths, environ, services, approved=approved)
+        return await single_call.call_alone(name, arguments, cwd, paths, environ, services, approved=approved)

@@ -3,23 +3,22 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, StartSource
-from tau.agent.ui import Ui
 from tau.ai.wire import AppMessage
 from tau.base.late import late
 from tau.base.run import Runner
+from tau.coding.approval.session_permissions import SessionPermissions
 from tau.coding.hook_status import HookStatus
-from tau.config.discovery_settings import HooksSettings
 from tau.config.paths import Paths, project_folders
+from tau.config.settings import Settings
+from tau.sdk.options import SessionOptions
 
 if TYPE_CHECKING:
-    from tau.coding.session.storage.log import SessionLog
     from tau.coding.supplies import Supplies
     from tau.ext.hooks.command_hooks import CommandHooks
     from tau.ext.hooks.hook_files import HookTable
@@ -27,28 +26,25 @@ if TYPE_CHECKING:
 
 command_hooks = late("tau.ext.hooks.command_hooks")
 hook_files = late("tau.ext.hooks.hook_files")
-panels = late("tau.ext.hooks.panel")
+dispatcher = late("tau.ext.hooks.dispatcher")
 report = late("tau.ext.hooks.report")
 list_settings = late("tau.config.list_settings")
 
 _MODES = {"ask": "default", "workspace": "acceptEdits", "plan": "plan", "yolo": "bypassPermissions"}
 
 
-class HookParts(Struct, frozen=True, kw_only=True):
-    """What command hooks need of a session. `mode` is the approval mode."""
+class HookParts(Struct, frozen=True):
+    """What command hooks need of a session."""
 
-    cwd: Path
+    options: SessionOptions
     paths: Paths
-    settings: HooksSettings
+    settings: Settings
     environ: Mapping[str, str]
-    supplies: "Callable[[], Supplies]"
     environment: "ToolEnvironment"
-    runner: Runner
     outside: Runner
-    log: "SessionLog"
-    mode: Callable[[], str]
-    ui: Ui | None = None
-    trusted: bool = False
+    permissions: SessionPermissions
+    supplies: "Callable[[], Supplies]"
+    trusted: bool
 
 
 class LateHooks(HookChain):
@@ -81,8 +77,8 @@ class LateHooks(HookChain):
         """All hooks that were found, and how they fared."""
         await self.load()
         assert self._table is not None
-        records = {} if self._loaded is None else self._loaded.panel.records
-        off: set[str] = set() if self._loaded is None else self._loaded.panel.off
+        records = {} if self._loaded is None else self._loaded.dispatcher.records
+        off: set[str] = set() if self._loaded is None else self._loaded.dispatcher.off
         rows: list[HookStatus] = [
             report.status_of(hook, records.get(hook), is_off=hook.id in off) for hook in self._table.hooks
         ]
@@ -95,13 +91,13 @@ class LateHooks(HookChain):
         else:
             list_settings.add_to_list(self._parts.paths, "hooks.disabled", [id])
         if self._loaded is not None:
-            (self._loaded.panel.off.discard if on else self._loaded.panel.off.add)(id)
+            (self._loaded.dispatcher.off.discard if on else self._loaded.dispatcher.off.add)(id)
 
     async def _load(self) -> "HookTable":
         parts = self._parts
         emit = parts.environment.events.emit
         table: HookTable = await asyncio.to_thread(
-            lambda: hook_files.load_hooks(parts.supplies().discovery, parts.settings)
+            lambda: hook_files.load_hooks(parts.supplies().discovery, parts.settings.hooks)
         )
         for problem in table.problems:
             emit(Notice("warning", problem, "hooks"))
@@ -109,13 +105,13 @@ class LateHooks(HookChain):
             table = hook_files.HookTable([hook for hook in table.hooks if hook.is_guard])
         if not table.active:
             return table
-        panel = panels.HookPanel(
+        running = dispatcher.HookDispatcher(
             table,
-            panels.HookSession(
+            dispatcher.HookSession(
                 world=hook_files.HookWorld(
-                    cwd=parts.cwd,
-                    project=list(project_folders(parts.cwd))[-1],
-                    runner=parts.runner,
+                    cwd=parts.options.cwd,
+                    project=list(project_folders(parts.options.cwd))[-1],
+                    runner=parts.environment.world.run,
                     outside=parts.outside,
                     environ=parts.environ,
                     trusted=parts.trusted,
@@ -124,22 +120,22 @@ class LateHooks(HookChain):
                 emit=emit,
                 stop=parts.environment.activities.abort_run,
                 facts=self._facts,
-                on_error=parts.settings.on_error,
-                ui=parts.ui,
+                on_error=parts.settings.hooks.on_error,
+                ui=parts.options.ui,
                 disable=lambda id: self.turn(id, on=False),
             ),
         )
-        await self._services.enter_async_context(panel)
-        self._loaded = command_hooks.CommandHooks(panel)
+        await self._services.enter_async_context(running)
+        self._loaded = command_hooks.CommandHooks(running)
         parts.environment.events.watch(self._loaded.on_event)
         self._hooks.append(self._loaded)
         return table
 
     def _facts(self) -> dict[str, Any]:
-        log = self._parts.log
+        log = self._parts.permissions.log
         return {
             "session_id": log.header.id,
             "transcript_path": str(log.path or ""),
-            "cwd": str(self._parts.cwd),
-            "permission_mode": _MODES.get(self._parts.mode(), "default"),
+            "cwd": str(self._parts.options.cwd),
+            "permission_mode": _MODES.get(self._parts.permissions.mode, "default"),
         }

@@ -11,14 +11,12 @@ from msgspec.structs import replace
 
 from tau.agent.event_bus import EventBus
 from tau.agent.events import Notice
-from tau.agent.hooks import HookChain, Hooks, Refusal, ToolQuestion
+from tau.agent.hooks import HookChain, Hooks
 from tau.agent.loop_owner import Complete, StreamFunction
-from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.ai.assembler import complete
 from tau.ai.model import Model, ThinkingLevel, thinking_level
-from tau.ai.wire import ToolCall
-from tau.base.errors import ToolError, UsageError
+from tau.base.errors import UsageError
 from tau.base.files import is_private, mode_of, temporary_folder
 from tau.base.late import late
 from tau.base.run import LocalRunner, Runner, find_shell
@@ -26,7 +24,6 @@ from tau.base.tasks import shielded
 from tau.coding.approval.policy import Workspace, judge_connection, may_redirect
 from tau.coding.approval.session_permissions import RuleStore, SessionPermissions
 from tau.coding.approval.tool_approval import ApprovalHook
-from tau.coding.context import CodingCall, ModelRoles
 from tau.coding.edits.modes import with_edit_mode
 from tau.coding.files.source_files import CodeDetector
 from tau.coding.files.workspace_folders import WorkspaceFolders
@@ -61,7 +58,7 @@ from tau.sdk.environment import (
     make_environment,
     open_team,
 )
-from tau.sdk.models import SessionModels, open_models, web_access
+from tau.sdk.models import SessionModels, open_models
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, track_last_session
 
@@ -71,7 +68,6 @@ if TYPE_CHECKING:
     from tau.coding.supplies import PromptFiles, Supplies
     from tau.coding.task.late_team import LateTeam
     from tau.ext.extensions.host import ExtensionHost
-    from tau.sdk.command_hooks import LateHooks
     from tau.sdk.more_tools import MoreToolsInput
 
 effects_approval = late("tau.agent.approved_effects")
@@ -111,10 +107,12 @@ async def compose(
     ask = partial(complete, stream := _stream(options, settings, models, host, environment.team))
     tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
-    permissions = _permissions(options, paths, settings, environment, conversation)
-    known = (options, paths, settings, environ, environment, outside, permissions, supplies)
-    asked = _command_hooks(*known, trusted=trusted, services=services) if has_hook_files(roots) else None
-    hooks = _hooks(options, paths, settings, environ, environment, folders, sandbox, permissions, asked, host)
+    permissions = make_permissions(options, paths, settings, environment, conversation)
+    known = (options, paths, settings, environ, environment, outside, permissions, supplies, trusted)
+    asked = late_hooks.LateHooks(late_hooks.HookParts(*known), services) if has_hook_files(roots) else None
+    hooks = make_hooks(
+        options, paths, settings, environ, environment, folders, sandbox, permissions, asked, host
+    )
     fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
     around = (paths, environ, environment, folders, ask, conversation, services, (outside, sandbox))
     more = await _open_more(options, settings, around, supplies, roots)
@@ -205,7 +203,7 @@ def _connect(
     ask: Complete,
 ) -> Session:
     """Let the parts know their session."""
-    _register_supplies(environment, session.supplies)
+    register_supplies(environment, session.supplies)
     if host is not None:
         host.bind(session, environment.world, ask, models.find)
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
@@ -232,7 +230,7 @@ async def _open_environment(
         dialogs=options.dialogs,
         disk=options.disk,
         events=events,
-        seat=options.agent,
+        subagent=options.agent,
     )
     await made.open(services)
     return made
@@ -251,43 +249,6 @@ async def _open_conversation(
 
     is_stored = options.resume or options.fork or options.continue_recent
     return await shielded(asyncio.to_thread(load)) if is_stored else load()
-
-
-async def call_alone(
-    name: str,
-    arguments: dict[str, Any],
-    cwd: Path,
-    paths: Paths,
-    environ: Mapping[str, str],
-    services: AsyncExitStack,
-    *,
-    approved: bool,
-) -> ToolOutput:
-    """One call as in a session of this folder. Raises UsageError or ToolError."""
-    options = SessionOptions(cwd=cwd, tools=(name,))
-    settings = with_edit_mode(load_settings(paths, cwd).settings, environ)
-    if approved:
-        settings = replace(settings, tools=replace(settings.tools, approval_mode="yolo"))
-    runner, outside, sandbox = await open_runners(options, settings, paths, services)
-    conversation = SessionLog.new(None, cwd)
-    environment = make_environment(conversation, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
-    await environment.open(services)
-    _register_supplies(environment, cache(lambda: supplying.Supplies(cwd, paths, settings)))
-    permissions = _permissions(options, paths, settings, environment, conversation)
-    folders = WorkspaceFolders(cwd, ())
-    known = (options, paths, settings, environ, environment, folders, sandbox, permissions)
-    hooks = _hooks(*known, records=False)
-    web = web_access(paths, environ, outside, may_connect=lambda name: approved)
-    [tool] = create_tools((name,), ToolParts(settings, urls=environment.world.urls, web=web))
-    # There is nothing to rewind.
-    world = replace(environment.world, checkpoints=None, denied=permissions.denied_files)
-    context = CodingCall(world, call := ToolCall("call", name, arguments), lambda partial: None)
-    effects = tool.effects(params := tool.decode(arguments)[0], cwd)
-    refusal = await hooks.before_tool(ToolQuestion(call, tool, effects, context, faux.FAUX_MODEL))
-    if refusal is not None:
-        raise ToolError(refusal.text if isinstance(refusal, Refusal) else refusal)
-    output = await tool.run(params, context.bound(effects_approval.ApprovedEffects(effects)))
-    return await hooks.after_tool(call, output)
 
 
 def _stream(
@@ -382,7 +343,7 @@ def _load_settings(options: SessionOptions, paths: Paths) -> LoadedSettings:
     return loaded
 
 
-def _register_supplies(environment: ToolEnvironment, supplies: "Callable[[], Supplies]") -> None:
+def register_supplies(environment: ToolEnvironment, supplies: "Callable[[], Supplies]") -> None:
     """Let URLs name what files supply, which is scanned when first needed."""
     environment.world.urls.register_late("skill", lambda: skill_urls.SkillUrls(supplies().skills))
     environment.world.urls.register_late("rule", lambda: rule_urls.RuleUrls(supplies().rules))
@@ -419,36 +380,6 @@ async def _prompt_files(
     if not has_any(roots) and not settings.skills.custom_directories and host is None:
         return None
     return await asyncio.to_thread(lambda: supplies().read_prompts(model, problems.append))
-
-
-def _command_hooks(
-    options: SessionOptions,
-    paths: Paths,
-    settings: Settings,
-    environ: Mapping[str, str],
-    environment: ToolEnvironment,
-    outside: Runner,
-    permissions: SessionPermissions,
-    supplies: "Callable[[], Supplies]",
-    *,
-    trusted: bool,
-    services: AsyncExitStack,
-) -> "LateHooks":
-    parts = late_hooks.HookParts(
-        cwd=options.cwd,
-        paths=paths,
-        settings=settings.hooks,
-        environ=environ,
-        supplies=supplies,
-        environment=environment,
-        runner=environment.world.run,
-        outside=outside,
-        log=permissions.log,
-        mode=lambda: permissions.mode,
-        ui=options.ui,
-        trusted=trusted,
-    )
-    return late_hooks.LateHooks(parts, services)
 
 
 def _chain(*hooks: Hooks | None) -> HookChain:
@@ -488,7 +419,7 @@ class _StoredRules(RuleStore):
         return list_settings.remove_rule(self._paths, action, pattern)
 
 
-def _permissions(
+def make_permissions(
     options: SessionOptions,
     paths: Paths,
     settings: Settings,
@@ -540,7 +471,7 @@ def _plan_changed(session: Session, on: bool) -> None:
     session.permissions.announce()
 
 
-def _hooks(
+def make_hooks(
     options: SessionOptions,
     paths: Paths,
     settings: Settings,

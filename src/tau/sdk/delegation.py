@@ -1,4 +1,4 @@
-"""Lets a session have agents: their sessions are composed like every other, from the seat they are given."""
+"""Gives a session its agents; their sessions are composed like any other."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from tau.agent.hooks import Hooks
 from tau.base.run import LocalRunner
 from tau.coding.session.session import Session
-from tau.coding.task.seat import AgentSeat
 from tau.coding.task.subagent import record_init
+from tau.coding.task.subagent_options import SubagentOptions
 from tau.coding.task.team import Team
 from tau.coding.tools.registry import TOOLS
 from tau.config.paths import Paths
@@ -66,31 +66,31 @@ async def open_agent(
     paths: Paths,
     environ: Mapping[str, str],
     key_owner: str,
-    seat: AgentSeat,
+    subagent: SubagentOptions,
 ) -> AsyncIterator[Session]:
     async with AsyncExitStack() as services:
-        session = await compose(agent_options(options, seat, key_owner), paths, environ, services)
+        session = await compose(agent_options(options, subagent, key_owner), paths, environ, services)
         services.push_async_callback(session.close)
-        record_init(session, seat)
+        record_init(session, subagent)
         yield session
 
 
-def agent_options(options: SessionOptions, seat: AgentSeat, key_owner: str) -> SessionOptions:
-    """Those of the session that a user opened, except for what the seat says."""
-    addition = "\n\n".join(text for text in (options.append_system_prompt, seat.system) if text)
+def agent_options(options: SessionOptions, subagent: SubagentOptions, key_owner: str) -> SessionOptions:
+    """Those of the session that a user opened, except for what the subagent says."""
+    addition = "\n\n".join(text for text in (options.append_system_prompt, subagent.system) if text)
     changed = replace(
-        options.next().with_model(seat.model, key_owner),
-        cwd=seat.cwd,
-        thinking=seat.thinking,
-        tools=tuple(seat.tools),
-        add_tools=tuple(seat.add_tools),
+        options.next().with_model(subagent.model, key_owner),
+        cwd=subagent.cwd,
+        thinking=subagent.thinking,
+        tools=tuple(subagent.tools),
+        add_tools=tuple(subagent.add_tools),
         append_system_prompt=addition,
-        add_dirs=tuple(seat.add_dirs),
-        settings={**options.settings, **seat.settings},
-        trust=seat.trusted,
-        ui=seat.ui,
-        dialogs=seat.dialogs,
-        hooks=(*options.hooks, seat.hooks),
+        add_dirs=tuple(subagent.add_dirs),
+        settings={**options.settings, **subagent.settings},
+        trust=subagent.trusted,
+        ui=subagent.ui,
+        dialogs=subagent.dialogs,
+        hooks=(*options.hooks, subagent.hooks),
         save=True,
         mcp=False,
         no_extensions=True,
@@ -99,6 +99,6 @@ def agent_options(options: SessionOptions, seat: AgentSeat, key_owner: str) -> S
         extension_functions=(),
         mcp_files=(),
         mcp_servers={},
-        agent=seat,
+        agent=subagent,
     )
-    return changed if seat.wrap_runner is None else replace(changed, wrap_runner=seat.wrap_runner)
+    return changed if subagent.wrap_runner is None else replace(changed, wrap_runner=subagent.wrap_runner)

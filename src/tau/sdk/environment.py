@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from tau.coding.nested_instructions import NestedInstructions
     from tau.coding.session.session import Session
     from tau.coding.supplies import Supplies
-    from tau.coding.task.seat import AgentSeat
+    from tau.coding.task.subagent_options import SubagentOptions
     from tau.coding.untrusted_text import Fence
     from tau.config.discovery.providers import Root
     from tau.ext.extensions.host import ExtensionHost
@@ -118,10 +118,10 @@ async def open_team(
     host: "ExtensionHost | None",
 ) -> None:
     """Let the session have agents, or be one's. None are loaded unless an earlier process left some."""
-    team, seat = environment.team, options.agent
-    if seat is not None:
-        team.make = lambda: seat.team
-        session.requests.cache_key = seat.cache_key
+    team, subagent = environment.team, options.agent
+    if subagent is not None:
+        team.make = lambda: subagent.team
+        session.requests.cache_key = subagent.cache_key
         return
     team.others = has_any(roots, ("agents",)) or bool(session.settings.task.disabled_agents)
     guards = () if host is None else (host.hooks,)
@@ -129,9 +129,9 @@ async def open_team(
     await team.restore(session.log.artifacts_folder)
 
 
-def _artifacts(folder: Path | None, seat: "AgentSeat | None") -> FolderArtifacts:
-    if seat is not None:
-        return seat.artifacts
+def _artifacts(folder: Path | None, subagent: "SubagentOptions | None") -> FolderArtifacts:
+    if subagent is not None:
+        return subagent.artifacts
     return TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
 
 
@@ -147,12 +147,12 @@ def make_environment(
     disk: FileSystem | None = None,
     later: Later = call_later,
     events: EventBus | None = None,
-    seat: "AgentSeat | None" = None,
+    subagent: "SubagentOptions | None" = None,
 ) -> ToolEnvironment:
     """Wire the ports of tools: the one way for a session, a single call and a test. `log` is theirs."""
     queue = Queue(settings.steering_mode, settings.follow_up_mode)
     events, activities, pending_changes = events or EventBus(), Activities(), PendingChanges()
-    artifacts = _artifacts(log.artifacts_folder, seat)
+    artifacts = _artifacts(log.artifacts_folder, subagent)
     plan = PlanMode(log, artifacts, models, pending_changes, enabled=settings.plan.enabled)
     checkpoints = SessionCheckpoints(log, queue, events.emit)
     todos = _todos(log, queue, settings, events, activities, plan, checkpoints, later)
@@ -192,7 +192,7 @@ def make_environment(
         jobs=jobs,
         queue=queue,
         recorder=recorder,
-        team=LateTeam("" if seat is None else seat.id),
+        team=LateTeam("" if subagent is None else subagent.id),
     )
 
 

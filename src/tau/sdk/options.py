@@ -20,7 +20,7 @@ from tau.config.paths import current_folder
 if TYPE_CHECKING:
     from tau.coding.rules.rule import RuleFile
     from tau.coding.task.definition import AgentBudget
-    from tau.coding.task.seat import AgentSeat
+    from tau.coding.task.subagent_options import SubagentOptions
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     start_reason: Literal["startup", "new", "resume", "fork", "reload"] = "startup"
     hooks: tuple[Hooks, ...] = ()  # called in this order, before approval
     budget: "AgentBudget | None" = None  # of the whole session; its cost is the setting task.maxTotalCost
-    agent: "AgentSeat | None" = None  # set by tau for the sessions of subagents
+    agent: "SubagentOptions | None" = None  # set by tau for the sessions of subagents
 
     def __post_init__(self) -> None:
         """Resolve relative folders now, so a later change of directory does not matter."""

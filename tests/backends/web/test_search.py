@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tau.agent.effects import Effects
-from tau.backends.web.search import chain
-from tau.backends.web.search.chain import SearchOutcome, WebSearch
+from tau.backends.web.search import web_search
 from tau.backends.web.search.results import SearchQuery, format_response
+from tau.backends.web.search.web_search import SearchOutcome, WebSearch
 from tau.coding.tools.web_search import WebSearchParams, WebSearchTool
 from tau.config.discovery_settings import SearxngSettings, WebProviderSettings
 from tau.config.settings import Settings
@@ -227,7 +227,7 @@ def test_failures_are_results(name: str, answer: Any, message: str) -> None:
 
 @pytest.mark.parametrize("name", ["tavily", "anthropic", "zai"])
 def test_a_hanging_provider_is_given_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain, "SECONDS", 0.3)
+    monkeypatch.setattr(web_search, "SECONDS", 0.3)
     with PagesServer({CASES[name][0]: lambda handler: handler.rfile.read(1)}) as server:
         assert "did not answer" in Asked(server, name)().error
 

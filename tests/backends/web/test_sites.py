@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from tau.backends.web import sites
+from tau.backends.web import site_handlers
 from tau.backends.web.addresses import WebError, WebUrl, parse_web_url
 from tau.backends.web.client import GuardedRequest, WebClient, WebResponse
 from tau.base.run import LocalRunner
@@ -334,10 +334,10 @@ class Recorded(WebClient):
 def read(address: str, answers: Mapping[str, Any]) -> tuple[str, Recorded]:
     async def main() -> tuple[str, Recorded]:
         url, runner, client = parse_web_url(f"https://{address}"), LocalRunner(), Recorded(answers)
-        site = sites.find_site(url)
+        site = site_handlers.find_site(url)
         assert site is not None
         try:
-            return await sites.read_site(site, url, client, runner), client
+            return await site_handlers.read_site(site, url, client, runner), client
         finally:
             runner.close()
 
@@ -345,21 +345,21 @@ def read(address: str, answers: Mapping[str, Any]) -> tuple[str, Recorded]:
 
 
 def test_each_site_has_a_case() -> None:
-    assert sorted(CASES) == sorted(site.name for site in sites.load_sites())
+    assert sorted(CASES) == sorted(site.name for site in site_handlers.load_sites())
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_page_is_made_of_what_the_api_says(name: str) -> None:
     address, answers, expected = CASES[name]
     url = parse_web_url(f"https://{address}")
-    site = sites.find_site(url)
+    site = site_handlers.find_site(url)
     assert site is not None and site.name == name
     text, client = read(address, answers)
     for part in expected:
         assert part in text
     assert "{" not in text.replace('{"k": 1}', "")
     assert "tauseparator" not in text
-    assert set(client.hosts) <= {url.host, *sites.site_hosts(url)}  # effects name them all
+    assert set(client.hosts) <= {url.host, *site_handlers.site_hosts(url)}  # effects name them all
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -372,4 +372,4 @@ def test_a_failing_api_is_an_error(name: str) -> None:
     "address", ["github.com/a/b/wiki", "pypi.org/", "example.com/project/x", "github.com:8443/a/b"]
 )
 def test_other_pages_have_no_handler(address: str) -> None:
-    assert sites.find_site(parse_web_url(f"https://{address}")) is None
+    assert site_handlers.find_site(parse_web_url(f"https://{address}")) is None

@@ -5,7 +5,8 @@ from msgspec.structs import replace
 
 from tau.ai.faux import FAUX_MODEL
 from tau.coding.edits.modes import with_edit_mode
-from tau.config.settings import EditSettings, Settings
+from tau.config.settings import Settings
+from tau.config.tool_settings import EditSettings
 
 
 def mode_of(id: str, edit: EditSettings | None = None, **environ: str) -> str:

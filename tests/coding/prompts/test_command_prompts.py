@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.coding.prompts.command_prompts import expand, skill_prompt, split_arguments
+from tau.coding.prompts.prompt_template import expand, skill_prompt, split_arguments
 
 PLAIN = st.text(st.characters(exclude_characters="$", exclude_categories=["Cs"]))
 WORDS = st.lists(

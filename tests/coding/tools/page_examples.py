@@ -37,7 +37,8 @@ from tau.ai.wire import AssistantMessage, TextContent, Usage
 from tau.base.errors import ToolError
 from tau.coding.context import ModelRoles
 from tau.coding.tools.registry import TOOLS, ToolParts
-from tau.config.settings import EditSettings, Settings
+from tau.config.settings import Settings
+from tau.config.tool_settings import EditSettings
 from tests.coding.context import CallContext, call_in_conversation, text_of
 from tests.support.limits import HANG_S
 

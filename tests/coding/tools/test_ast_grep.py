@@ -10,7 +10,8 @@ from tau.agent.output import ToolOutput
 from tau.base.errors import ToolError
 from tau.coding.files import source_files
 from tau.coding.tools.ast_grep import AstGrep, AstGrepParams
-from tau.config.settings import EditSettings, Settings
+from tau.config.settings import Settings
+from tau.config.tool_settings import EditSettings
 from tests.coding.context import CallContext, call_now, text_of
 
 PLAIN = Settings(edit=EditSettings(mode="replace"))  # without tags

@@ -20,7 +20,8 @@ from tau.base.run import LocalRunner
 from tau.coding.resources import open_resources
 from tau.coding.tools.bash import Bash, BashParams
 from tau.config.paths import user_paths
-from tau.config.settings import BashSettings, Settings
+from tau.config.settings import Settings
+from tau.config.tool_settings import BashSettings
 from tests.coding.context import CallContext, call, text_of
 from tests.support.limits import growing
 

@@ -16,7 +16,8 @@ from tau.base.run import LocalRunner
 from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.output import ARTIFACT_CAP_BYTES, OutputSink
 from tau.coding.tools.bash import Bash, BashParams
-from tau.config.settings import AutoBackgroundSettings, BashSettings, Settings
+from tau.config.settings import Settings
+from tau.config.tool_settings import AutoBackgroundSettings, BashSettings
 from tests.backends.shell.shell_rig import is_alive, until
 from tests.coding.context import CallContext, FakeDialogs, call, text_of
 from tests.support.limits import HANG_S, growing

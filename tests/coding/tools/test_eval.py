@@ -20,7 +20,8 @@ from tau.base.errors import ProviderError, ToolError
 from tau.coding.context import ModelRoles
 from tau.coding.tools.eval import Eval
 from tau.coding.tools.eval_output import as_markdown
-from tau.config.settings import EvalSettings, ImagesSettings, PythonSettings, Settings, ToolsSettings
+from tau.config.settings import Settings, ToolsSettings
+from tau.config.tool_settings import EvalSettings, ImagesSettings, PythonSettings
 from tests.coding.context import CallContext, call, call_now, text_of
 from tests.support.idle import until
 from tests.support.limits import HANG_S, growing

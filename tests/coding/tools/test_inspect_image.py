@@ -17,7 +17,7 @@ from tau.base.errors import ConfigError, ProviderError, ToolError
 from tau.coding.context import ModelRoles
 from tau.coding.ports import Resource
 from tau.coding.tools.inspect_image import InspectImage, InspectImageDetails, InspectImageParams
-from tau.config.settings import ImagesSettings
+from tau.config.tool_settings import ImagesSettings
 from tau.sdk import call_tool
 from tests.coding.context import CallContext, call, call_now, text_of
 

@@ -25,13 +25,8 @@ from tau.base.errors import ToolError
 from tau.coding.output import OutputMeta, OutputSource
 from tau.coding.tools.read import DisplayContent, Read, ReadDetails, ReadParams
 from tau.coding.tools.write import Write
-from tau.config.settings import (
-    ImagesSettings,
-    InspectImageSettings,
-    ReadSettings,
-    Settings,
-    SummarizeSettings,
-)
+from tau.config.settings import Settings
+from tau.config.tool_settings import ImagesSettings, InspectImageSettings, ReadSettings, SummarizeSettings
 from tests.coding.context import CallContext, call, call_context, call_now, text_of
 from tests.coding.readers.documents.samples import paragraph, word
 from tests.support.limits import HANG_S

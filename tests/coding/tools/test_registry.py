@@ -6,7 +6,8 @@ from tau.backends.ssh.hosts import SshHost
 from tau.base.errors import UsageError
 from tau.coding.resources import SessionResources
 from tau.coding.tools.registry import TOOLS, ToolParts, create_tools
-from tau.config.settings import (
+from tau.config.settings import Settings
+from tau.config.tool_settings import (
     EDIT_MODES,
     AsyncSettings,
     AutoBackgroundSettings,
@@ -14,7 +15,6 @@ from tau.config.settings import (
     CheckpointSettings,
     EditSettings,
     InspectImageSettings,
-    Settings,
     TodoSettings,
 )
 

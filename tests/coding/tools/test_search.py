@@ -15,7 +15,8 @@ from tau.base.errors import ToolError
 from tau.coding.search import engine, rg
 from tau.coding.tools import search as search_tool
 from tau.coding.tools.search import Search, SearchParams
-from tau.config.settings import EditMode, EditSettings, SearchSettings, Settings
+from tau.config.settings import Settings
+from tau.config.tool_settings import EditMode, EditSettings, SearchSettings
 from tests.coding.context import CallContext, call, call_now, text_of
 from tests.coding.search.search_trees import Pages, make
 

@@ -13,7 +13,8 @@ from tau.agent.effects import Effects
 from tau.base.errors import ToolError
 from tau.coding.tools.read import Read
 from tau.coding.tools.write import Write, WriteDetails, WriteParams
-from tau.config.settings import EditSettings, ReadSettings, Settings
+from tau.config.settings import Settings
+from tau.config.tool_settings import EditSettings, ReadSettings
 from tests.coding.context import CallContext, call_now, text_of
 
 # Most tests check the sentence; the header above it has its own tests.

@@ -12,8 +12,8 @@ from msgspec import Raw
 from tau.backends.lsp.config import ServerSpec
 from tau.backends.lsp.connection import MAX_FREED_BYTES, LspConnection, fields_of
 from tau.backends.lsp.documents import MAX_OPEN, Document, read_document, stamp_of
+from tau.backends.lsp.file_watch import FileWatch
 from tau.backends.lsp.protocol import Diagnostic, LspError, convert, from_uri, to_uri
-from tau.backends.lsp.watch import FileWatch
 from tau.base.framing import FramedProcess
 from tau.base.json_rpc import JsonRpcError, RpcMessage
 

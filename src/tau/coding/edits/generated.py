@@ -4,7 +4,7 @@ import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from tau.config.settings import EditSettings
+from tau.config.tool_settings import EditSettings
 
 if TYPE_CHECKING:
     from tau.coding.edits.change import FileChange

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from tau.ai.model import Model
 from tau.base.errors import UsageError
-from tau.config.settings import EDIT_MODES, EditMode, EditSettings, Settings
+from tau.config.settings import Settings
+from tau.config.tool_settings import EDIT_MODES, EditMode, EditSettings
 
 # Models trained on this format, by id.
 _TRAINED: tuple[tuple[str, EditMode], ...] = (("*gpt-5*", "apply_patch"), ("*codex*", "apply_patch"))

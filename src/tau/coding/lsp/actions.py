@@ -36,8 +36,8 @@ from tau.coding.lsp.answers import (
     row_lines,
     rows_of,
 )
+from tau.coding.lsp.call import LspCall
 from tau.coding.lsp.project_checks import project_checks, run_check
-from tau.coding.lsp.question import LspQuestion
 
 globbing = late("glob")
 
@@ -56,7 +56,7 @@ METHODS = {
 }
 
 
-async def find_places(asked: LspQuestion) -> str:
+async def find_places(asked: LspCall) -> str:
     method, capability, kind = METHODS[asked.params.action]
     path = asked.path()
     server = await asked.server(path)
@@ -66,7 +66,7 @@ async def find_places(asked: LspQuestion) -> str:
     return await asyncio.to_thread(location_text, kind, found, asked.texts(server))
 
 
-async def find_references(asked: LspQuestion) -> str:
+async def find_references(asked: LspCall) -> str:
     method, capability, kind = METHODS["references"]
     path = asked.path()
     server = await asked.server(path)
@@ -83,7 +83,7 @@ async def find_references(asked: LspQuestion) -> str:
     return await asyncio.to_thread(location_text, kind, found, asked.texts(server))
 
 
-async def hover(asked: LspQuestion) -> str:
+async def hover(asked: LspCall) -> str:
     path = asked.path()
     server = await asked.server(path)
     asked.demand(server, "hoverProvider", "textDocument/hover")
@@ -92,7 +92,7 @@ async def hover(asked: LspQuestion) -> str:
     return plain(text) or "No hover information"
 
 
-async def symbols(asked: LspQuestion) -> str:
+async def symbols(asked: LspCall) -> str:
     if not asked.is_workspace:
         path = asked.path()
         server = await asked.server(path)
@@ -162,7 +162,7 @@ def _symbol_place(row: dict[str, Any], texts: PlaceTexts) -> str:
     return texts.place(convert(location, Location, "location"))
 
 
-async def calls(asked: LspQuestion) -> str:
+async def calls(asked: LspCall) -> str:
     """Who calls a function, or what it calls."""
     incoming = asked.params.action == "incoming_calls"
     path = asked.path()
@@ -195,7 +195,7 @@ async def calls(asked: LspQuestion) -> str:
     )
 
 
-async def diagnostics(asked: LspQuestion) -> str:
+async def diagnostics(asked: LspCall) -> str:
     if not asked.params.file:
         raise ToolError('Name a `file` for diagnostics: a path, a glob, or "*" for the workspace.')
     if asked.params.file == "*":
@@ -231,7 +231,7 @@ async def diagnostics(asked: LspQuestion) -> str:
     return "\n".join(sections)
 
 
-async def _targets(asked: LspQuestion) -> tuple[list[Path], str]:
+async def _targets(asked: LspCall) -> tuple[list[Path], str]:
     file, cwd = asked.params.file or "", asked.ctx.cwd
     path = resolve(file, cwd)
     if path.exists() or not any(character in file for character in "*?["):
@@ -261,7 +261,7 @@ async def _targets(asked: LspQuestion) -> tuple[list[Path], str]:
     return [asked.ctx.approved.read(each) for each in found[:MAX_GLOB_FILES]], head
 
 
-async def status(asked: LspQuestion) -> str:
+async def status(asked: LspCall) -> str:
     return status_text(asked.servers)
 
 
@@ -280,7 +280,7 @@ def status_text(servers: LanguageServers) -> str:
     return "\n".join([*lines, *servers.found.problems])
 
 
-async def reload(asked: LspQuestion) -> str:
+async def reload(asked: LspCall) -> str:
     await asked.servers.look_again(force=asked.is_workspace)
     specs: Sequence[ServerSpec] = (
         [spec for spec in asked.servers.found.usable if not spec.is_linter]
@@ -296,7 +296,7 @@ async def reload(asked: LspQuestion) -> str:
     return "\n".join(lines) or "No language servers configured for this project"
 
 
-async def capabilities(asked: LspQuestion) -> str:
+async def capabilities(asked: LspCall) -> str:
     parts = []
     for spec in await asked.specs():
         try:
@@ -309,7 +309,7 @@ async def capabilities(asked: LspQuestion) -> str:
     return "\n".join(parts)
 
 
-async def request(asked: LspQuestion) -> str:
+async def request(asked: LspCall) -> str:
     params, method = asked.params, asked.params.query
     if not method:
         raise ToolError("A request needs `query`: the method, such as textDocument/hover.")

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from tau.backends.lsp.client import LanguageServer
+from tau.backends.lsp.file_watch import FileWatch
 from tau.backends.lsp.protocol import LspError, TextIndex, to_uri
-from tau.backends.lsp.watch import FileWatch
 from tau.base.errors import ToolError
 from tau.base.json_rpc import METHOD_NOT_FOUND, JsonRpcError
 from tau.base.text import clean_line, shortened
 from tau.coding.edits.change import FileChange, summary
 from tau.coding.files.paths import real, resolve, shown
 from tau.coding.lsp.answers import find_column
-from tau.coding.lsp.question import LspQuestion
+from tau.coding.lsp.call import LspCall
 from tau.coding.lsp.workspace_edits import EditPlan, apply_plan
 
 MAX_RENAME_PAIRS = 1_000
@@ -24,7 +24,7 @@ MAX_SEARCHED_BYTES = 1024 * 1024
 MAX_ACTIONS = 100
 
 
-async def rename(asked: LspQuestion) -> str:
+async def rename(asked: LspCall) -> str:
     params = asked.params
     if not params.new_name:
         raise ToolError("A rename needs `new_name`.")
@@ -61,7 +61,7 @@ def _name_at(text: str, line: int, symbol: str | None) -> str:
     return found[0] if found else ""
 
 
-def _left(name: str, asked: LspQuestion, server: LanguageServer) -> list[str]:
+def _left(name: str, asked: LspCall, server: LanguageServer) -> list[str]:
     """The files of the project that still have the name: strings, comments, and what the server missed."""
     word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
     found = []
@@ -81,7 +81,7 @@ async def _resync(server: LanguageServer, changes: Sequence[FileChange]) -> None
             await server.sync(change.target)
 
 
-def _plan(asked: LspQuestion) -> EditPlan:
+def _plan(asked: LspCall) -> EditPlan:
     return EditPlan((asked.servers.found.root, asked.ctx.cwd))
 
 
@@ -89,7 +89,7 @@ def _diffs(changes: Sequence[FileChange]) -> Iterator[str]:
     return (change.diff.rstrip("\n") for change in changes if change.diff)
 
 
-async def rename_file(asked: LspQuestion) -> str:
+async def rename_file(asked: LspCall) -> str:
     source, target, pairs = await _pairs(asked)
     files = [{"oldUri": to_uri(old), "newUri": to_uri(new)} for old, new in pairs]
     plan, notes, told = _plan(asked), [], []
@@ -127,7 +127,7 @@ async def rename_file(asked: LspQuestion) -> str:
     return "\n".join([f"Renamed {label} → {name}", *map(summary, changes), *notes])
 
 
-async def _pairs(asked: LspQuestion) -> tuple[Path, Path, list[tuple[Path, Path]]]:
+async def _pairs(asked: LspCall) -> tuple[Path, Path, list[tuple[Path, Path]]]:
     new_name, cwd = asked.params.new_name, asked.ctx.cwd
     if not new_name:
         raise ToolError("Renaming a file needs `new_name`: the new path.")
@@ -171,7 +171,7 @@ def _remove_empty(folder: Path) -> None:
         return
 
 
-async def code_actions(asked: LspQuestion) -> str:
+async def code_actions(asked: LspCall) -> str:
     params = asked.params
     path = asked.path()
     server = await asked.server(path)
@@ -220,7 +220,7 @@ def _choose(found: Sequence[dict[str, Any]], query: str) -> dict[str, Any] | Non
     return next((each for each in found if query.lower() in _title(each).lower()), None)
 
 
-async def _apply(action: dict[str, Any], server: LanguageServer, asked: LspQuestion) -> str:
+async def _apply(action: dict[str, Any], server: LanguageServer, asked: LspCall) -> str:
     title = _title(action)
     command = action.get("command")
     if isinstance(command, str):  # a bare command
@@ -249,7 +249,7 @@ async def _apply(action: dict[str, Any], server: LanguageServer, asked: LspQuest
 
 
 async def _execute(
-    command: dict[str, Any], title: str, server: LanguageServer, asked: LspQuestion, lines: list[str]
+    command: dict[str, Any], title: str, server: LanguageServer, asked: LspCall, lines: list[str]
 ) -> str:
     """Run a command of the server; the edits that it asks for meanwhile are applied like others."""
     edited: list[str] = []

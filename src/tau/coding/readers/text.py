@@ -9,7 +9,7 @@ from tau.base.late import late
 from tau.base.run import Runner
 from tau.coding.files.paths import LineRange, Selector
 from tau.coding.output import OutputLimits, Truncation, notice, take, with_notice
-from tau.config.settings import SummarizeSettings
+from tau.config.tool_settings import SummarizeSettings
 
 hashline_format = late("tau.hashline.format")
 syntax = late("tau.backends.syntax.summary")

@@ -126,7 +126,7 @@ class Delegation:
         return result
 
     def start(self, agent: Subagent) -> None:
-        agent.start(self._team.seating.first_prompt(agent))
+        agent.start(self._team.setup.first_prompt(agent))
 
     async def follow(self, agent: Subagent) -> SingleResult:
         """Wait for its result. If the waiter is cancelled, so is the agent."""

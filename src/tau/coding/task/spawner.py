@@ -9,7 +9,7 @@ from tau.ai.model import Model, ThinkingLevel
 from tau.base.clock import now_ms
 from tau.base.errors import ConfigError, ToolError, UsageError
 from tau.base.late import late
-from tau.coding.task import names
+from tau.coding.task import agent_ids
 from tau.coding.task.budgets import AgentMeter, tightest
 from tau.coding.task.definition import AgentBudget, AgentDefinition
 from tau.coding.task.ports import MAIN, TaskOrder
@@ -116,7 +116,7 @@ class Spawner:
             self._taken = taken_ids(self._team.roster.folder) | {
                 job.id.lower() for job in self._team.session.jobs.list()
             }
-        id = names.allocate(wanted, self._taken, parent)
+        id = agent_ids.allocate(wanted, self._taken, parent)
         self._taken.add(id.lower())
         return id
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tau.ai.model import Model
     from tau.coding.session.session import Session
     from tau.coding.task.permissions import AgentPermissions
-    from tau.coding.task.seat import AgentSeat
+    from tau.coding.task.subagent_options import SubagentOptions
     from tau.coding.task.team import Team
     from tau.coding.task.workspace import AgentWorkspace
     from tau.coding.task.yield_result import YieldDetails
@@ -125,7 +125,7 @@ class Subagent:
         try:
             async with AsyncExitStack() as stack:
                 async with self.team.opening:  # one at a time, so that the event loop stays free
-                    opened = self.team.sessions(self.team.seating.seat_for(self))
+                    opened = self.team.sessions(self.team.setup.options_for(self))
                     session = await stack.enter_async_context(opened)
                     await asyncio.sleep(0)
                 self.session = session
@@ -444,10 +444,10 @@ class AgentRules(Hooks):
         return replace(request, tool_choice="yield")
 
 
-def record_init(session: "Session", seat: "AgentSeat") -> None:
+def record_init(session: "Session", subagent: "SubagentOptions") -> None:
     """Log what a new agent was started with."""
     if not session.log.messages():
-        record = seat.team.roster.agents[seat.id].record
+        record = subagent.team.roster.agents[subagent.id].record
         session.log.append(
             SessionInit(
                 system_prompt=session.setup().system,

@@ -27,10 +27,10 @@ from tau.coding.task.ports import MAIN, TaskOrder
 from tau.coding.task.restoration import Restoration
 from tau.coding.task.results import AgentProgress, SingleResult
 from tau.coding.task.roster import Roster
-from tau.coding.task.seat import AgentSessions
-from tau.coding.task.seating import Seating
 from tau.coding.task.slots import Slots
 from tau.coding.task.spawner import Spawner
+from tau.coding.task.subagent_options import AgentSessions
+from tau.coding.task.subagent_setup import SubagentSetup
 
 if TYPE_CHECKING:
     from tau.agent.ui import Ui
@@ -75,7 +75,7 @@ class Team:
         self.roster = Roster(artifacts)
         self.slots, self.pauses = Slots(self.settings.max_concurrency), ProviderPauses()
         self.mail = Mailroom(self, session.settings.irc.timeout_ms)
-        self.spawner, self.seating, self.life = Spawner(self, builtin), Seating(self), Lifecycle(self)
+        self.spawner, self.setup, self.life = Spawner(self, builtin), SubagentSetup(self), Lifecycle(self)
         self.delegation = Delegation(self)
         self.merging, self.copying, self.opening = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self._jobs = jobs

@@ -17,7 +17,7 @@ from tau.backends.isolation.copies import (
     remove_workspace,
 )
 from tau.backends.isolation.git_calls import IsolationError
-from tau.backends.isolation.merging import (
+from tau.backends.isolation.merge import (
     AgentChanges,
     diff_text,
     find_changes,

@@ -28,7 +28,7 @@ from tau.coding.output import OutputLimits, OutputMeta, notice, truncate, with_n
 from tau.coding.pending_changes import PendingChange, PendingChanges
 from tau.coding.ports import CodingContext
 from tau.coding.tools.ast_grep import scope_notes
-from tau.config.settings import EditSettings
+from tau.config.tool_settings import EditSettings
 
 changes = late("tau.coding.edits.change")
 generated = late("tau.coding.edits.generated")

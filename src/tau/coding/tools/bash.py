@@ -24,7 +24,8 @@ from tau.base.text import clean_line, shortened
 from tau.coding.files.paths import failure, is_folder, resolve, shown
 from tau.coding.output import OutputSink, command_limits
 from tau.coding.ports import CodingContext, JobReport, JobWork
-from tau.config.settings import AutoBackgroundSettings, Settings
+from tau.config.settings import Settings
+from tau.config.tool_settings import AutoBackgroundSettings
 
 if TYPE_CHECKING:
     from tau.backends.shell.session import ShellSession

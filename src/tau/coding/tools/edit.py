@@ -13,7 +13,7 @@ from tau.coding.edits.replace import Replacement, replace_text
 from tau.coding.edits.report import report
 from tau.coding.edits.transaction import declared_path, find_target
 from tau.coding.ports import CodingContext
-from tau.config.settings import EditSettings
+from tau.config.tool_settings import EditSettings
 
 generated = late("tau.coding.edits.generated")
 

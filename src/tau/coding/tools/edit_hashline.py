@@ -11,7 +11,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.late import late
 from tau.coding.ports import CodingContext
-from tau.config.settings import EditSettings
+from tau.config.tool_settings import EditSettings
 
 editing = late("tau.coding.edits.hashline")
 generated = late("tau.coding.edits.generated")

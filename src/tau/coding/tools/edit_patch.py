@@ -17,7 +17,7 @@ from tau.base.late import late
 from tau.coding.edits.multi_file_patch import MultiFilePatch, apply_patch
 from tau.coding.edits.report import report
 from tau.coding.ports import CodingContext
-from tau.config.settings import EditSettings
+from tau.config.tool_settings import EditSettings
 
 envelope = late("tau.coding.edits.apply_patch")
 generated = late("tau.coding.edits.generated")

@@ -22,7 +22,7 @@ from tau.coding import prompts
 from tau.coding.files.paths import failure, shown, wire_path
 from tau.coding.files.targets import locate_file
 from tau.coding.ports import CodingContext
-from tau.config.settings import ImagesSettings
+from tau.config.tool_settings import ImagesSettings
 
 image_header = late("tau.base.image_header")
 images = late("tau.coding.images")

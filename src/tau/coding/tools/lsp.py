@@ -16,8 +16,8 @@ from tau.base.json_rpc import JsonRpcError
 from tau.base.text import clean_line, shortened
 from tau.coding.files.paths import resolve
 from tau.coding.lsp import actions, refactorings
+from tau.coding.lsp.call import LspAction, LspCall, LspDetails, LspParams
 from tau.coding.lsp.project_checks import project_checks
-from tau.coding.lsp.question import LspAction, LspDetails, LspParams, LspQuestion
 from tau.coding.output import OutputLimits, notice, truncate, with_notice
 from tau.coding.pending_changes import PendingChanges
 from tau.coding.ports import CodingContext
@@ -58,7 +58,7 @@ class Lsp(Tool[LspParams]):
         wanted = DEFAULT_TIMEOUT_S if params.timeout is None else params.timeout
         timeout_s = min(max(wanted, TIMEOUT_S[0]), TIMEOUT_S[1])
         await self._servers.look_again()
-        asked = LspQuestion(params, ctx, self._servers, self._previews, timeout_s)
+        asked = LspCall(params, ctx, self._servers, self._previews, timeout_s)
         try:
             async with asyncio.timeout(None if _waits_for_user(params) else timeout_s + 1):
                 text = await _ACTIONS[params.action](asked)
@@ -96,7 +96,7 @@ def _waits_for_user(params: LspParams) -> bool:
     )
 
 
-_ACTIONS: dict[LspAction, Callable[[LspQuestion], Awaitable[str]]] = {
+_ACTIONS: dict[LspAction, Callable[[LspCall], Awaitable[str]]] = {
     "diagnostics": actions.diagnostics,
     "definition": actions.find_places,
     "type_definition": actions.find_places,

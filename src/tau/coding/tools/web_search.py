@@ -17,7 +17,7 @@ from tau.coding.ports import CodingContext
 from tau.config.settings import Settings
 from tau.config.web_access import SEARCH_KEYS, WebAccess
 
-chain = late("tau.backends.web.search.chain")
+search = late("tau.backends.web.search.web_search")
 results = late("tau.backends.web.search.results")
 
 
@@ -79,11 +79,11 @@ class WebSearchTool(Tool[WebSearchParams]):
         return bool(chosen or has_server or any(map(self._access.has_key, SEARCH_KEYS)))
 
     @cached_property
-    def _search(self) -> "chain.WebSearch":
-        return chain.WebSearch(self._settings, self._access, self._route)
+    def _search(self) -> "search.WebSearch":
+        return search.WebSearch(self._settings, self._access, self._route)
 
     @property
-    def statuses(self) -> "list[chain.ProviderStatus]":
+    def statuses(self) -> "list[search.ProviderStatus]":
         return self._search.statuses
 
     def missing(self, name: str) -> str:

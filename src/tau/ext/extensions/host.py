@@ -17,9 +17,9 @@ from tau.ext.extensions import events as x
 from tau.ext.extensions.containment import StreamGuard
 from tau.ext.extensions.context import ExtensionCommandContext, ExtensionContext
 from tau.ext.extensions.extension import Extension, ExtensionReport
+from tau.ext.extensions.extension_set import ExtensionSet
 from tau.ext.extensions.function_tool import NO_LIMIT_S
 from tau.ext.extensions.hooks import ExtensionHooks
-from tau.ext.extensions.loading import ExtensionSet
 from tau.ext.extensions.session_link import HostOptions, SessionLink
 from tau.ext.extensions.sources import SourceList
 from tau.ext.extensions.ui import ExtensionUi

@@ -22,8 +22,8 @@ from tau.coding.extensions import ExtensionScreen
 from tau.config.paths import Paths
 from tau.ext.extensions import events as x
 from tau.ext.extensions.context import ExtensionContext
+from tau.ext.extensions.event_queue import EventQueue
 from tau.ext.extensions.extension import Extension
-from tau.ext.extensions.facts import FactQueue
 from tau.ext.extensions.function_tool import ReplacementTool
 from tau.ext.extensions.runtime import ExtensionRuntime
 
@@ -49,7 +49,7 @@ class SessionLink(ExtensionRuntime):
     def __init__(self, options: HostOptions, emit: Callable[[AgentEvent], None]) -> None:
         super().__init__(emit)
         self.options = options
-        self.facts = FactQueue(self)
+        self.facts = EventQueue(self)
         self._handlers: dict[str, list[tuple[Extension, Callable[..., Any]]]] = {}
         self._contexts: dict[Extension, ExtensionContext] = {}
         self._later: list[CustomMessage] = []

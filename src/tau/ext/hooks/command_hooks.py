@@ -24,7 +24,7 @@ from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.base.text import sentence, shortened
-from tau.ext.hooks.panel import HookPanel, Verdict, merge
+from tau.ext.hooks.dispatcher import HookDispatcher, Verdict, merge
 from tau.ext.hooks.tool_names import (
     MAX_FILES,
     changed_arguments,
@@ -44,47 +44,47 @@ IDLE_S = 60.0
 
 
 class CommandHooks(Hooks):
-    """The hooks of one session; `panel` runs them."""
+    """The hooks of one session; `dispatcher` runs them."""
 
-    def __init__(self, panel: HookPanel) -> None:
-        self.panel = panel
+    def __init__(self, dispatcher: HookDispatcher) -> None:
+        self.dispatcher = dispatcher
         self._calls: dict[str, list[dict[str, Any]]] = {}  # reviewed calls, as hooks saw them
         self._idle: asyncio.Task[None] | None = None
 
     def on_event(self, event: AgentEvent) -> None:
         """Stop after a turn if a hook says so; notice that the user has been away for a while."""
         match event:
-            case TurnEnd() if self.panel.stopping:
-                self.panel.stopping = False
-                self.panel.session.stop()
+            case TurnEnd() if self.dispatcher.stopping:
+                self.dispatcher.stopping = False
+                self.dispatcher.session.stop()
             case AgentStart() if self._idle is not None:
                 self._idle.cancel()
-            case AgentSettled() if self.panel.has("Notification"):
-                self._idle = self.panel.later(self._notify_idle())
+            case AgentSettled() if self.dispatcher.has("Notification"):
+                self._idle = self.dispatcher.later(self._notify_idle())
 
     async def _notify_idle(self) -> None:
         await asyncio.sleep(IDLE_S)
         await self._notify("idle_prompt", "tau is waiting for your input")
 
     async def _notify(self, kind: str, message: str) -> None:
-        await self.panel.ask("Notification", {"message": message, "notification_type": kind}, (kind,))
+        await self.dispatcher.ask("Notification", {"message": message, "notification_type": kind}, (kind,))
 
     async def session_start(self, source: StartSource) -> None:
-        verdict = await self.panel.ask("SessionStart", {"source": source}, (source,))
+        verdict = await self.dispatcher.ask("SessionStart", {"source": source}, (source,))
         self._tell(verdict.context)
 
     async def session_end(self, reason: str) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(END_S):
-                await self.panel.ask("SessionEnd", {"reason": reason}, (reason,))
+                await self.dispatcher.ask("SessionEnd", {"reason": reason}, (reason,))
 
     async def input(self, message: UserMessage) -> UserMessage | None:
         content = message.content
         text = content if isinstance(content, str) else text_of(content)
-        verdict = await self.panel.ask("UserPromptSubmit", {"prompt": text})
+        verdict = await self.dispatcher.ask("UserPromptSubmit", {"prompt": text})
         if verdict.decision == "deny":
             raise TauError(f"A hook blocked this prompt: {verdict.reason}")
-        refusal = await self.panel.unless_failed(verdict, "this prompt", self.panel.session.ui)
+        refusal = await self.dispatcher.unless_failed(verdict, "this prompt", self.dispatcher.session.ui)
         if verdict.decision == "ask":
             refusal = refusal or await self._confirm(verdict.reason)
         if refusal or verdict.stop:
@@ -93,7 +93,7 @@ class CommandHooks(Hooks):
         return message
 
     async def review_call(self, question: ToolQuestion) -> CallReview | None:
-        if not self.panel.has("PreToolUse"):
+        if not self.dispatcher.has("PreToolUse"):
             self._remember(question)
             return None
         arguments: dict[str, Any] | None = None
@@ -124,8 +124,8 @@ class CommandHooks(Hooks):
         changes: list[dict[str, Any]] = []
         for shown in inputs:
             fields = {"tool_name": names[0], "tool_input": shown, "tool_use_id": question.call.id}
-            values = main_values(shown, self.panel.session.world.cwd)
-            one = await self.panel.ask("PreToolUse", fields, names, values)
+            values = main_values(shown, self.dispatcher.session.world.cwd)
+            one = await self.dispatcher.ask("PreToolUse", fields, names, values)
             merge(verdict, one)
             try:
                 made = (changed_arguments(question, shown, update) for update in one.updates)
@@ -136,7 +136,7 @@ class CommandHooks(Hooks):
             return CallReview(refusal=_refusal(f"A hook stopped the run: {verdict.stop}")), None
         if verdict.decision == "deny":
             return CallReview(refusal=_refusal(verdict.reason)), None
-        failed = await self.panel.unless_failed(
+        failed = await self.dispatcher.unless_failed(
             verdict, f"this call of {question.tool.name}", question.context.ui
         )
         if failed:
@@ -148,16 +148,16 @@ class CommandHooks(Hooks):
 
     async def before_approval(self, question: ToolQuestion, reason: str) -> str | None:
         names = tool_names(question.tool.name)
-        if question.context.ui is not None and self.panel.has("Notification"):
-            self.panel.later(self._notify("permission_prompt", f"tau needs your approval to {reason}"))
-        if not self.panel.has("PermissionRequest"):
+        if question.context.ui is not None and self.dispatcher.has("Notification"):
+            self.dispatcher.later(self._notify("permission_prompt", f"tau needs your approval to {reason}"))
+        if not self.dispatcher.has("PermissionRequest"):
             return None
         for shown in hook_inputs(question)[:MAX_FILES]:
             fields = {"tool_name": names[0], "tool_input": shown}
-            values = main_values(shown, self.panel.session.world.cwd)
-            verdict = await self.panel.ask("PermissionRequest", fields, names, values)
+            values = main_values(shown, self.dispatcher.session.world.cwd)
+            verdict = await self.dispatcher.ask("PermissionRequest", fields, names, values)
             # A hook that allows the call, or fails, changes nothing: the user is asked.
-            self.panel.warn(verdict.failed)
+            self.dispatcher.warn(verdict.failed)
             if verdict.decision == "deny" or verdict.stop:
                 return f"a hook denied it: {verdict.reason or verdict.stop}".rstrip(".")
         return None
@@ -170,12 +170,12 @@ class CommandHooks(Hooks):
         text = text_of(output.content)[:MAX_RESULT_CHARS]
         event = "PostToolUseFailure" if output.is_error else "PostToolUse"
         told: list[str] = []
-        for shown in inputs if self.panel.has(event) else ():
+        for shown in inputs if self.dispatcher.has(event) else ():
             fields = {"tool_name": names[0], "tool_input": shown, "tool_use_id": call.id}
             more = {"error": text} if output.is_error else {"tool_response": _response(names[0], shown, text)}
-            values = main_values(shown, self.panel.session.world.cwd)
-            verdict = await self.panel.ask(event, {**fields, **more}, names, values)
-            self.panel.warn(verdict.failed)
+            values = main_values(shown, self.dispatcher.session.world.cwd)
+            verdict = await self.dispatcher.ask(event, {**fields, **more}, names, values)
+            self.dispatcher.warn(verdict.failed)
             if verdict.decision == "deny":
                 told.append(f"A hook of the user says: {verdict.reason}")
             told.extend(verdict.contexts)
@@ -189,8 +189,8 @@ class CommandHooks(Hooks):
         return await self._stop("Stop", fields, ())
 
     async def subagent_start(self, id: str, agent: str) -> str:
-        verdict = await self.panel.ask("SubagentStart", {"agent_id": id, "agent_type": agent}, (agent,))
-        self.panel.warn(verdict.failed)
+        verdict = await self.dispatcher.ask("SubagentStart", {"agent_id": id, "agent_type": agent}, (agent,))
+        self.dispatcher.warn(verdict.failed)
         return verdict.context
 
     async def subagent_stop(self, id: str, agent: str, answer: str, *, again: bool) -> str | None:
@@ -198,8 +198,8 @@ class CommandHooks(Hooks):
         return await self._stop("SubagentStop", {**fields, "last_assistant_message": answer}, (agent,))
 
     async def _stop(self, event: str, fields: Mapping[str, Any], subjects: Sequence[str]) -> str | None:
-        verdict = await self.panel.ask(event, fields, subjects)
-        self.panel.warn(verdict.failed)
+        verdict = await self.dispatcher.ask(event, fields, subjects)
+        self.dispatcher.warn(verdict.failed)
         if verdict.stop or verdict.decision != "deny":
             return None
         return f"A hook of the user wants you to continue: {verdict.reason}"
@@ -208,23 +208,23 @@ class CommandHooks(Hooks):
         self, messages: list[AppMessage], *, automatic: bool = True, focus: str = ""
     ) -> bool:
         trigger = "auto" if automatic else "manual"
-        verdict = await self.panel.ask(
+        verdict = await self.dispatcher.ask(
             "PreCompact", {"trigger": trigger, "custom_instructions": focus}, (trigger,)
         )
-        self.panel.warn(verdict.failed)
+        self.dispatcher.warn(verdict.failed)
         if verdict.decision == "deny":
-            self.panel.emit("warning", f"A hook refused the compaction: {verdict.reason}")
+            self.dispatcher.emit("warning", f"A hook refused the compaction: {verdict.reason}")
         return verdict.decision != "deny" and not verdict.stop
 
     async def after_compact(self, summary: str, *, automatic: bool) -> None:
         trigger = "auto" if automatic else "manual"
-        verdict = await self.panel.ask(
+        verdict = await self.dispatcher.ask(
             "PostCompact", {"trigger": trigger, "compact_summary": summary}, (trigger,)
         )
-        self.panel.warn(verdict.failed)
+        self.dispatcher.warn(verdict.failed)
 
     async def _confirm(self, reason: str) -> str:
-        ui = self.panel.session.ui
+        ui = self.dispatcher.session.ui
         if ui is not None and await ui.confirm("A hook asks whether to send this prompt.", reason):
             return ""
         return f"A hook asks to confirm this prompt: {reason}"
@@ -232,11 +232,13 @@ class CommandHooks(Hooks):
     def _tell(self, text: str) -> None:
         """Add what hooks say to the conversation, before the next prompt."""
         if text:
-            self.panel.session.queue.aside(CustomMessage(CONTEXT, text, display=False, timestamp=now_ms()))
+            self.dispatcher.session.queue.aside(
+                CustomMessage(CONTEXT, text, display=False, timestamp=now_ms())
+            )
 
     def _remember(self, question: ToolQuestion) -> None:
         if len(self._calls) < MAX_CALLS and (
-            self.panel.has("PostToolUse") or self.panel.has("PostToolUseFailure")
+            self.dispatcher.has("PostToolUse") or self.dispatcher.has("PostToolUseFailure")
         ):
             self._calls[question.call.id] = hook_inputs(question)[:MAX_FILES]
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from tau.base.text import shortened
 from tau.coding.hook_status import HookStatus
+from tau.ext.hooks.dispatcher import HookRecord
 from tau.ext.hooks.hook_answer import HookAnswer
 from tau.ext.hooks.hook_files import CommandHook
-from tau.ext.hooks.panel import HookRecord
 
 NONE = "There are no command hooks. They go into hooks.json in .tau or ~/.tau/agent; see the hooks page."
 STATES = {

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from tau.base.errors import ConfigError
 from tau.config.paths import Paths
 from tau.ext.mcp.connection import ServerConnection
-from tau.ext.mcp.definitions import DefinitionCache, Pins
 from tau.ext.mcp.messages import ToolDefinition
+from tau.ext.mcp.tool_definitions import DefinitionCache, Pins
 from tau.ext.mcp.tools import CallTool, McpTool, is_offered, plain_name, tool_names
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tau import ext
 from tau.base.errors import ExtensionError
 from tau.ext.extensions.extension import ExtensionSource
-from tau.ext.extensions.loader import check_version
+from tau.ext.extensions.importer import check_version
 from tau.ext.extensions.sources import described
 
 MAX_FILES = 500

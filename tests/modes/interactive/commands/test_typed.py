@@ -210,7 +210,7 @@ def test_file_cannot_shadow_a_builtin_command(tmp_path: Path) -> None:
 
 
 def test_command_file_created_while_running_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tau.modes.interactive.commands.prompt_commands.FRESH_S", 0.0)
+    monkeypatch.setattr("tau.modes.interactive.commands.file_commands.FRESH_S", 0.0)
 
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Done.")]]) as rig:

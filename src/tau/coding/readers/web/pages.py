@@ -27,8 +27,8 @@ documents = late("tau.coding.readers.documents.worker")
 http_status = late("http")
 image_header = late("tau.base.image_header")
 images = late("tau.coding.images")
-sites = late("tau.backends.web.sites")
-readers = late("tau.backends.web.readers")
+site_handlers = late("tau.backends.web.site_handlers")
+converters = late("tau.backends.web.converters")
 worker = late("tau.backends.web.worker")
 
 MAX_IMAGE_BYTES = 300 * KIB
@@ -70,8 +70,10 @@ class WebPages:
 
     def hosts(self, url: WebUrl) -> list[str]:
         """What reading it connects to: its host, and that of its site's API or of the chosen service."""
-        service = readers.REMOTE_HOSTS.get(self._settings.providers.fetch)
-        return list(dict.fromkeys([url.host, *sites.site_hosts(url), *([service] if service else [])]))
+        service = converters.REMOTE_HOSTS.get(self._settings.providers.fetch)
+        return list(
+            dict.fromkeys([url.host, *site_handlers.site_hosts(url), *([service] if service else [])])
+        )
 
     async def read(
         self, url: WebUrl, ctx: ToolContext, *, raw: bool = False, cached: bool = False
@@ -134,11 +136,11 @@ class _PageRead:
         return await self._converted(response)
 
     async def _from_site(self) -> WebPage | None:
-        site = sites.find_site(self._url)
+        site = site_handlers.find_site(self._url)
         if site is None:
             return None
         try:
-            text = await sites.read_site(site, self._url, self._client, self._ctx.helpers)
+            text = await site_handlers.read_site(site, self._url, self._client, self._ctx.helpers)
         except ToolError as error:
             self._notes.append(f"the {site.name} handler failed: {error}")
             return None
@@ -223,11 +225,11 @@ class _PageRead:
         chosen = self._settings.providers.fetch
         if chosen not in ("auto", "native"):
             try:
-                if chosen in readers.REMOTE_HOSTS:
+                if chosen in converters.REMOTE_HOSTS:
                     url = response.url
-                    text = await readers.read_remotely(chosen, url, self._client, self._access.key)
+                    text = await converters.read_remotely(chosen, url, self._client, self._access.key)
                 else:
-                    text = await readers.read_locally(chosen, source, self._ctx.helpers)
+                    text = await converters.read_locally(chosen, source, self._ctx.helpers)
                 return self._page(response, chosen, text)
             except ToolError as error:
                 self._notes.append(f"{chosen} failed: {error}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tau.coding.extensions import ExtensionCommand
 
 session_export = late("tau.modes.session_export")
-prompt_commands = late("tau.modes.interactive.commands.prompt_commands")
+file_commands = late("tau.modes.interactive.commands.file_commands")
 argument_values = late("tau.modes.interactive.commands.argument_values")
 todo_list = late("tau.coding.todo.list")
 
@@ -100,7 +100,7 @@ class CommandCompletion:
         display: Display,
         current: CurrentSession,
         tasks: Tasks,
-        files: "prompt_commands.FileCommands",
+        files: "file_commands.FileCommands",
         extension_commands: "Callable[[], Sequence[ExtensionCommand]]",
     ) -> None:
         self._current = current

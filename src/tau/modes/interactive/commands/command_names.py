@@ -12,7 +12,7 @@ from tau.tui.timer import Timer
 if TYPE_CHECKING:
     from tau.coding.extensions import ExtensionCommand, SessionExtensions
 
-prompt_commands = late("tau.modes.interactive.commands.prompt_commands")
+file_commands = late("tau.modes.interactive.commands.file_commands")
 
 
 class CommandNames:
@@ -26,9 +26,9 @@ class CommandNames:
         self._timer = timer
 
     @cached_property
-    def files(self) -> "prompt_commands.FileCommands":
+    def files(self) -> "file_commands.FileCommands":
         """Commands defined by the user and the project."""
-        return prompt_commands.FileCommands(self._current, self._timer)
+        return file_commands.FileCommands(self._current, self._timer)
 
     def is_command(self, text: str) -> bool:
         if text.startswith("!") or (text.startswith("$") and not text.startswith("${")):

@@ -2,7 +2,7 @@
 
 from tau.base.errors import UsageError
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.lsp_verbs import run_verb
+from tau.modes.lsp_subcommands import run_verb
 
 
 async def lsp(context: CommandContext, rest: str) -> None:

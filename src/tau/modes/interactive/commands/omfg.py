@@ -1,7 +1,7 @@
 """/omfg: turns a complaint about the agent into a rule."""
 
 from tau.base.errors import UsageError
-from tau.coding.rules.drafting import draft_rule, save_draft
+from tau.coding.rules.rule_draft import draft_rule, save_draft
 from tau.coding.session.stats import record_costs
 from tau.modes.interactive.command_context import CommandContext
 

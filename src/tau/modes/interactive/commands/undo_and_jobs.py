@@ -6,7 +6,7 @@ from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.coding.ports import Job
-from tau.coding.prompts.command_prompts import split_arguments
+from tau.coding.prompts.prompt_template import split_arguments
 from tau.coding.undo.plan import UndoPlan
 from tau.coding.undo.recorder import Recorder
 from tau.coding.undo.report import result_lines, summary, turn_lines

@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 from tau.base.errors import UsageError
 from tau.base.files import write_atomic
-from tau.relay.answering import Answer
+from tau.relay.answers import Answer
 from tau.relay.chunks import split_text
 from tau.relay.journal import OutgoingPart
 from tau.relay.media import split_media

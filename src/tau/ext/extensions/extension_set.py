@@ -22,7 +22,7 @@ from tau.ext.extensions.containment import (
 )
 from tau.ext.extensions.extension import Extension, ExtensionReport, ExtensionSource
 from tau.ext.extensions.function_tool import FunctionTool
-from tau.ext.extensions.loader import find_factory, forget_modules, import_module
+from tau.ext.extensions.importer import find_factory, forget_modules, import_module
 from tau.ext.extensions.sources import SourceList
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ class LspDetails(Struct, frozen=True, rename="camel", kw_only=True):
     servers: list[ServerRow] | UnsetType = UNSET
 
 
-class LspQuestion:
+class LspCall:
     """One call of the tool; `server_name` and `rows` go into its details."""
 
     def __init__(

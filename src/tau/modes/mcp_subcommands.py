@@ -23,9 +23,9 @@ from tau.ext.mcp.config import NAME, McpServer, ServerEntry, read_server
 from tau.ext.mcp.config_edit import change_member
 from tau.ext.mcp.config_files import own_file, read_file
 from tau.ext.mcp.connection import ServerConnection
-from tau.ext.mcp.definitions import Pins
 from tau.ext.mcp.messages import McpError, ToolDefinition, dict_at, list_at, text_at
 from tau.ext.mcp.servers import McpServers, log_file
+from tau.ext.mcp.tool_definitions import Pins
 
 LOG_CHARS = 8_000
 SETTLE_S = 15.0

@@ -15,8 +15,8 @@ from tau.coding.task.budgets import RequestGate, is_unpriced
 from tau.coding.task.permissions import AgentPermissions, strictest
 from tau.coding.task.questions import AgentDialogs, AgentUi
 from tau.coding.task.report_finding import ReportFinding
-from tau.coding.task.seat import AGENT_SETTINGS, AgentSeat
 from tau.coding.task.subagent import AgentRules, Subagent
+from tau.coding.task.subagent_options import AGENT_SETTINGS, SubagentOptions
 from tau.coding.task.yield_result import Yield
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from tau.config.settings import ApprovalMode
 
 
-class Seating:
+class SubagentSetup:
     def __init__(self, team: "Team") -> None:
         self._team = team
         self._told_unpriced = False
 
-    def seat_for(self, agent: Subagent) -> AgentSeat:
+    def options_for(self, agent: Subagent) -> SubagentOptions:
         record, definition = agent.record, agent.record.definition
         ui = (
             None
@@ -51,7 +51,7 @@ class Seating:
             settings["read.summarize.enabled"] = False
         place = agent.workspace
         cwd = Path(record.cwd) if place is None else place.cwd
-        return AgentSeat(
+        return SubagentOptions(
             id=agent.id,
             depth=record.depth,
             team=self._team,

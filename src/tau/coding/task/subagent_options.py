@@ -34,7 +34,7 @@ AGENT_SETTINGS: dict[str, Any] = {
 """An agent works in the foreground: what it starts ends with its call."""
 
 
-class AgentSeat(Struct, frozen=True, kw_only=True):
+class SubagentOptions(Struct, frozen=True, kw_only=True):
     """`log` opens the agent's own log. `wrap_runner` and `workspace` are those of an isolated agent."""
 
     id: str
@@ -61,6 +61,6 @@ class AgentSeat(Struct, frozen=True, kw_only=True):
 
 
 class AgentSessions(Protocol):
-    """Opens the session of a seat; passed in by the composition root, which nothing here imports."""
+    """Opens the session of a subagent; passed in by the composition root, which nothing here imports."""
 
-    def __call__(self, seat: AgentSeat) -> "AbstractAsyncContextManager[Session]": ...
+    def __call__(self, subagent: SubagentOptions) -> "AbstractAsyncContextManager[Session]": ...

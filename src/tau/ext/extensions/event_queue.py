@@ -18,7 +18,7 @@ BATCHED = ("message_update", "tool_execution_update")
 MAX_BATCH = 256
 
 
-class FactQueue:
+class EventQueue:
     """One queue per extension. A full one loses the event, which is said once."""
 
     def __init__(self, host: "SessionLink") -> None:

@@ -67,7 +67,7 @@ class Verdict(Struct):
         return "\n".join(self.contexts)
 
 
-class HookPanel:
+class HookDispatcher:
     """Runs the hooks of a session and keeps a record of each. As a context manager, it owns those in the
     background.
     """
@@ -82,7 +82,7 @@ class HookPanel:
         self._group: asyncio.TaskGroup | None = None
         self._background: set[asyncio.Task[None]] = set()
 
-    async def __aenter__(self) -> "HookPanel":
+    async def __aenter__(self) -> "HookDispatcher":
         self._group = asyncio.TaskGroup()
         await self._group.__aenter__()
         return self

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tau.backends.web.addresses import AllowedHosts, WebError, parse_web_url
 from tau.backends.web.client import GuardedRequest, WebClient, WebResponse
-from tau.backends.web.search import models, services
+from tau.backends.web.search import answer_engines, search_apis
 from tau.backends.web.search.results import SearchError, SearchQuery, SearchResponse
 from tau.base.sizes import MIB
 from tau.base.text import clean_line, shortened
@@ -105,7 +105,7 @@ class WebSearch:
         rest = self._resting.get(name, 0) - time.monotonic()
         if rest > 0:
             raise SearchError(f"it is rate-limited for another {rest:.0f} s")
-        endpoint = services.searxng_options(self._settings.searxng, self._access.environ)[0]
+        endpoint = search_apis.searxng_options(self._settings.searxng, self._access.environ)[0]
         allowed = AllowedHosts([urlsplit(endpoint).netloc] if name == "searxng" else ())
         client = WebClient(allowed, lambda host: False, self._access.environ)
 
@@ -128,35 +128,35 @@ class WebSearch:
             raise
         finally:
             await client.close()
-        service = services.SERVICES.get(name)
+        service = search_apis.SERVICES.get(name)
         if query.recency and name != "perplexity" and (service is None or service.recency is None):
             note = f"{LABELS[name]} ignores recency; check the dates"
             response = replace(response, notes=[*response.notes, note])
         return response
 
-    async def _answer(self, name: str, query: SearchQuery, send: models.Send) -> SearchResponse:
+    async def _answer(self, name: str, query: SearchQuery, send: answer_engines.Send) -> SearchResponse:
         environ = self._access.environ
         key = "" if name == "searxng" else await self._access.key(name) or ""
         if name == "exa" and not key:
-            return await models.search_exa(query, key, environ, send)
+            return await answer_engines.search_exa(query, key, environ, send)
         if not key and name != "searxng":
             raise SearchError("it has no key")
-        if name in models.MODELS:
-            return await models.MODELS[name](query, key, environ, send)
-        service, values = services.SERVICES[name], {"key": key}
+        if name in answer_engines.MODELS:
+            return await answer_engines.MODELS[name](query, key, environ, send)
+        service, values = search_apis.SERVICES[name], {"key": key}
         more: dict[str, str] = {}
         if name == "searxng":
-            values["endpoint"], headers, more = services.searxng_options(self._settings.searxng, environ)
+            values["endpoint"], headers, more = search_apis.searxng_options(self._settings.searxng, environ)
             service = replace(service, headers=headers)
         if name == "kimi":
             bases = (environ.get(f"{one}_SEARCH_BASE_URL") for one in ("MOONSHOT", "KIMI"))
             service = replace(service, url=next(filter(None, bases), service.url))
-        response = await send(*services.make_request(service, query, values, more))
+        response = await send(*search_apis.make_request(service, query, values, more))
         try:
             data = json.decode(response.body)
         except DecodeError:
             raise SearchError("its answer is cut off or not valid JSON", response.status) from None
-        return services.read_answer(name, service, query, data)
+        return search_apis.read_answer(name, service, query, data)
 
     def missing(self, name: str, *, chosen: bool = False) -> str:
         """Why a provider cannot be used; empty if it can."""
@@ -177,7 +177,7 @@ class WebSearch:
     def _hosts_of(self, name: str) -> list[str]:
         environ = self._access.environ
         if name == "searxng":
-            addresses = [services.searxng_options(self._settings.searxng, environ)[0]]
+            addresses = [search_apis.searxng_options(self._settings.searxng, environ)[0]]
         elif name == "perplexity" and environ.get("PERPLEXITY_COOKIES"):
             addresses = ["https://www.perplexity.ai/"]
         elif name == "anthropic":
@@ -187,11 +187,11 @@ class WebSearch:
             addresses = ["https://mcp.exa.ai/"]
         elif name == "kimi":
             bases = (environ.get(f"{one}_SEARCH_BASE_URL") for one in ("MOONSHOT", "KIMI"))
-            addresses = [next(filter(None, bases), services.SERVICES[name].url)]
+            addresses = [next(filter(None, bases), search_apis.SERVICES[name].url)]
         elif name in _HOSTS:
             return list(_HOSTS[name])
         else:
-            addresses = [services.SERVICES[name].url]
+            addresses = [search_apis.SERVICES[name].url]
         return [host for address in addresses if (host := urlsplit(address).hostname)]
 
 
