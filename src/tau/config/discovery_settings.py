@@ -117,6 +117,12 @@ class LspSettings(Struct, frozen=True, rename="camel"):
     ] = True
 
 
+class DebugSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[
+        bool, Meta(description="Let the agent debug programs, where a debug adapter is installed")
+    ] = True
+
+
 class FetchSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Let read fetch web addresses")] = True
     allow_private: Annotated[

@@ -1,0 +1,1 @@
+"""Debug adapters (DAP): which ones there are, and programs under a debugger."""
