@@ -52,7 +52,7 @@ def test_a_tool_that_declares_nothing_needs_approval(tmp_path: Path) -> None:
     ("mode", "call"),
     [("workspace", Use("read", path="x")), ("ask", Use("write", path="own://x", content="y"))],
 )
-def test_what_declares_nothing_needs_approval_under_the_name_of_a_tool_of_tau(
+def test_a_call_that_declares_nothing_needs_approval_whatever_its_name(
     mode: str, call: Use, tmp_path: Path
 ) -> None:
     made = tmp_path / "made"
