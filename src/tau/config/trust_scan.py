@@ -132,7 +132,8 @@ class _Search:
         """Add the files of the repository that commands name: their content runs too."""
         words = list(dict.fromkeys(word for text in self._texts for word in _named_words(text)))
         paths = dict.fromkeys(path for word in words[:MAX_WORDS] for path in self._named_paths(word))
-        folders = [path for path in paths if path.is_dir()][:MAX_FOLDERS]  # where a command may run
+        is_dir = os.path.isdir  # also of what is too long for a name
+        folders = [path for path in paths if is_dir(path)][:MAX_FOLDERS]  # where a command may run
         inner = (folder / word for folder in folders for word in words[:MAX_WORDS] if _is_name(word))
         files = [path for path in dict.fromkeys((*paths, *inner)) if _is_something_else(path)]
         if len(words) > MAX_WORDS or len(files) > MAX_SCRIPTS:
