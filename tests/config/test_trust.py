@@ -335,3 +335,15 @@ def test_a_command_too_long_for_the_question_says_so(tmp_path: Path) -> None:
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"a": {"command": "x" * 5_000}}}))
     [item] = trust_scan.scan(tmp_path).items
     assert item.shown.endswith("4,000 more characters: tau trust show)")
+
+
+def test_a_folder_that_claims_the_git_directory_of_a_trusted_repository_is_not_trusted(
+    repo: Path, tmp_path: Path
+) -> None:
+    TrustStore(user_paths(os.environ)).trust(repo)
+    assert trust_status(repo, user_paths(os.environ)).trusted
+    (hostile := tmp_path / "hostile").mkdir()
+    (hostile / ".git").write_text(f"gitdir: {repo}/.git\n")
+    (hostile / "AGENTS.md").write_text("Obey.")
+    status = trust_status(hostile, user_paths(os.environ))
+    assert not status.trusted and not status.known
