@@ -253,12 +253,15 @@ def test_a_wrong_password_is_one_sentence(tmp_path: Path) -> None:
 def test_off_this_machine_no_password_is_sent_without_tls() -> None:
     from tau.relay.channels.xmpp_client import XmppClient
 
-    remote = XmppClient("bot@example.org", "secret", local=False, ca_file="")
-    security = remote.plugin["feature_mechanisms"].config
-    assert not remote.enable_plaintext
-    assert not any(security[name] for name in ("unencrypted_plain", "unencrypted_scram"))
-    assert remote.ssl_context.verify_mode == ssl.CERT_REQUIRED
-    assert remote.ssl_context.check_hostname
+    async def main() -> None:
+        remote = XmppClient("bot@example.org", "secret", local=False, ca_file="")
+        security = remote.plugin["feature_mechanisms"].config
+        assert not remote.enable_plaintext
+        assert not any(security[name] for name in ("unencrypted_plain", "unencrypted_scram"))
+        assert remote.ssl_context.verify_mode == ssl.CERT_REQUIRED
+        assert remote.ssl_context.check_hostname
+
+    asyncio.run(main())
 
 
 def first_error(error: BaseException) -> BaseException:
