@@ -124,6 +124,10 @@ class Team:
         agent = self.roster.find(id)
         return None if agent is None else agent.record.result
 
+    def unfinished(self, id: str) -> Sequence[AgentEvent]:
+        agent = self.roster.find(id)
+        return () if agent is None else tuple(agent.unfinished)
+
     def stop(self, id: str) -> bool:
         return self.life.stop(id)
 
