@@ -1,7 +1,6 @@
 """Shows session events on the screen."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from tau.agent.events import AgentEvent, MessageUpdate
 from tau.agent.ui import NoticeLevel
@@ -13,6 +12,7 @@ from tau.modes.interactive.current_session import CurrentSession, SessionSwitch
 from tau.modes.interactive.screen_protocols import Display
 from tau.modes.interactive.status.activity_line import ActivityLine
 from tau.modes.interactive.status.todo_panel import TodoPanel
+from tau.modes.interactive.transcript.agent_views import AgentViews
 from tau.modes.interactive.transcript.assistant import ThinkingBlock
 from tau.modes.interactive.transcript.block import BlockContext, CachedBlock
 from tau.modes.interactive.transcript.builder import TranscriptBuilder
@@ -21,12 +21,7 @@ from tau.modes.interactive.transcript.updater import TranscriptUpdater
 from tau.tui.component import Component
 from tau.tui.images.budget import ImageBudget
 
-if TYPE_CHECKING:
-    from tau.coding.task.ports import AgentTeam
-
 model_resolver = late("tau.coding.model_resolver")
-agents_panel = late("tau.modes.interactive.status.agents_panel")
-agent_transcript = late("tau.modes.interactive.transcript.agent_transcript")
 pager_blocks = late("tau.modes.interactive.transcript.pager_blocks")
 replay = late("tau.modes.interactive.transcript.replay")
 user_execution = late("tau.modes.interactive.transcript.user_execution")
@@ -59,7 +54,12 @@ class EventController:
         self.pending = PendingMessages(display)
         self.todo = TodoPanel(display, current)
         self._updater = TranscriptUpdater(display, current, activity, self._builder, self.pending, self.todo)
-        self._agents: agents_panel.AgentsPanel | None = None
+        self.agents = AgentViews(
+            display,
+            lambda call: self._builder.pending_call(call) is not None,
+            self.notice,
+            lambda: self._pager_context(expanded=False),
+        )
         self._command = ""
         self._printed_block: CachedBlock | None = None
         self._shown_notices: set[str] = set()
@@ -83,10 +83,7 @@ class EventController:
             self._display.screen.flush_record()
             self._clear(below=True)
         self._begin(session, replays=not change.is_shown)
-        if session.team is not None:
-            session.team.watch(
-                lambda team: self._show_agents(team) if self._current.session is session else None
-            )
+        self.agents.attach(session)
         if session.log.leaf is not None and replay.is_unanswered(session.log):
             self.notice("The last message has no answer yet; send it again with /retry.", "warning")
         for notice in session.notices:
@@ -102,7 +99,7 @@ class EventController:
         self._builder.settle()
         self.pending.clear()
         self.todo.clear()
-        self._close_agents()
+        self.agents.close()
         self._activity.clear()
 
     def rebuild(self, *, elsewhere: bool = True) -> None:
@@ -172,10 +169,6 @@ class EventController:
             self._pager_context(expanded=True),
         )
 
-    def agent_transcript(self, team: "AgentTeam", id: str) -> "agent_transcript.AgentTranscript":
-        """The conversation of an agent."""
-        return agent_transcript.AgentTranscript(self._pager_context(expanded=False), team, id)
-
     def print_in_full(self) -> bool:
         """Print the last shortened block in full below, then the one before it; False if there is none."""
         blocks = [
@@ -229,21 +222,6 @@ class EventController:
             [item.text for item in waiting if item.kind == "followUp"],
         )
         self.todo.refresh()
-
-    def cover_agents(self, covered: bool) -> None:
-        """Hide the agents panel while something else shows the agents."""
-        if self._agents is not None:
-            self._agents.cover(covered)
-
-    def _show_agents(self, team: "AgentTeam") -> None:
-        self._agents = agents_panel.AgentsPanel(
-            self._display, team, lambda call: self._builder.pending_call(call) is not None, self.notice
-        )
-
-    def _close_agents(self) -> None:
-        if self._agents is not None:
-            self._agents.close()
-            self._agents = None
 
     def _clear(self, *, below: bool) -> None:
         transcript = self._display.layout.transcript

@@ -51,12 +51,12 @@ async def open_hub(context: CommandContext) -> None:
     if session.team is None:
         raise TauError("This session has no agents.")
     hub = AgentHub(context, session.team())
-    context.transcript.cover_agents(True)
+    context.transcript.agents.cover(True)
     try:
         while (request := await context.ask(hub.open)) is not None and context.session is session:
             await hub.act(request)
     finally:
-        context.transcript.cover_agents(False)
+        context.transcript.agents.cover(False)
         hub.close()
 
 
@@ -172,7 +172,7 @@ class AgentHub:
         self._panel.tell(f"Stopping {quantity(count, 'agent')}." if count else "No agent is working.", "info")
 
     async def act(self, request: HubRequest) -> None:
-        """Do it; the panel tells how it went."""
+        """Do it; the panel says how it went."""
         try:
             if request.kind == "open":
                 await self._show_transcript(request.id)
@@ -255,7 +255,7 @@ class AgentHub:
 
     async def _show_pager(self, id: str, words: str) -> str:
         """Returns the action that closed it."""
-        transcript = self._context.transcript.agent_transcript(self._team, id)
+        transcript = self._context.transcript.agents.transcript(self._team, id)
         pager: list[AgentPager] = []
 
         def make(close: Callable[[], None]) -> AgentPager:

@@ -20,7 +20,7 @@ _WORKING = ("pending", "running")
 
 
 class AgentsPanel(CachedComponent, LiveComponent):
-    """Shows agents until the last of them is done. `has_block` tells whether a running call shows an agent.
+    """Shows agents until the last of them is done. `has_block`: a running call shows those it started.
 
     Ages and "stalled" advance once a second; no timer runs while no agent works.
     """
