@@ -15,14 +15,13 @@ from tau.base.programs import find_program
 from tau.base.sizes import MIB
 from tau.config.json_file import read_json, read_limited
 from tau.config.paths import Paths
+from tau.config.program_markers import PROJECT_FOLDERS, definition_names, folder_names
 
 yaml12 = late("yaml12")
 
-PROJECT_FOLDERS = (".tau", ".omp", ".pi", ".claude")
 LOCAL_FOLDERS = (".venv/bin", "venv/bin", "node_modules/.bin")
 MAX_DEFINITIONS = 200
 MAX_FILE_BYTES = MIB
-MAX_LISTED = 5_000  # entries of a folder that are compared with markers
 
 
 class DefinitionKind(Struct, frozen=True):
@@ -39,7 +38,7 @@ class DefinitionKind(Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (f"{self.stem}.json", f".{self.stem}.json", f"{self.stem}.yaml", f"{self.stem}.yml")
+        return definition_names(self.stem)
 
 
 class Definitions(Struct, frozen=True):
@@ -136,17 +135,7 @@ def _read(path: Path, problems: list[str]) -> tuple[str, dict[str, Any]]:
 
 def names_in(folders: Iterable[Path]) -> frozenset[str]:
     """The names of what is in these folders, to compare with markers."""
-    found: set[str] = set()
-    for folder in folders:
-        try:
-            with os.scandir(folder) as entries:
-                for count, entry in enumerate(entries):
-                    if count >= MAX_LISTED:
-                        break
-                    found.add(entry.name)
-        except OSError:
-            continue
-    return frozenset(found)
+    return frozenset(name for folder in folders for name in folder_names(folder))
 
 
 def has_marker(markers: Sequence[str], names: frozenset[str], folders: Sequence[Path]) -> bool:

@@ -28,7 +28,9 @@ async def open_debuggers(
     trusted: bool,
 ) -> "DebugSessions | None":
     """None if none can be used here."""
-    found = await asyncio.to_thread(configs.find_adapters, cwd, paths, environ, trusted=trusted)
+    found = await asyncio.to_thread(
+        configs.find_adapters, cwd, paths, environ, trusted=trusted, fitting_only=True
+    )
     for problem in found.problems:
         log.warning(problem)
     if not found.fits:

@@ -1,6 +1,5 @@
 """What a session's tools work with: files, processes, artifacts, jobs, internal URLs."""
 
-import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -60,6 +59,9 @@ if TYPE_CHECKING:
 
 language_servers = late("tau.sdk.language_servers")
 debuggers = late("tau.sdk.debuggers")
+dap = late("tau.backends.dap")
+lsp = late("tau.backends.lsp")
+markers = late("tau.config.program_markers")
 edit_diagnostics = late("tau.coding.lsp.edit_diagnostics")
 fences = late("tau.coding.untrusted_text")
 nested = late("tau.coding.nested_instructions")
@@ -293,17 +295,18 @@ async def add_code_intelligence(
 
     Where tools work on another machine, there are none.
     """
-    if options.wrap_runner or options.disk or not await asyncio.to_thread(_has_files, options.cwd):
+    if options.wrap_runner or options.disk or not _has_files(options.cwd):
         return resources, None
     runner, paths, settings, environ, services = shared
-    if settings.debug.enabled:
+    if settings.debug.enabled and markers.may_have_programs(dap.TABLE, "dap", options.cwd, paths):
         sessions = await debuggers.open_debuggers(
             options.cwd, paths, environ, runner, services, trusted=trusted
         )
         resources = replace(resources, debuggers=sessions)
     if not options.lsp or not settings.lsp.enabled:
         return resources, None
-
+    if not markers.may_have_programs(lsp.TABLE, "lsp", options.cwd, paths):
+        return resources, None
     servers = await language_servers.open_language_servers(
         options.cwd, settings.lsp, paths, environ, runner, services, trusted=trusted
     )

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, json
 
+from tau.backends.dap import TABLE
 from tau.base.programs import find_program
 from tau.config.paths import Paths
 from tau.config.program_files import (
@@ -86,7 +87,7 @@ class FoundAdapters(Struct, frozen=True):
     problems: tuple[str, ...] = ()
     interpreter: str = ""  # of Python programs
     idle_s: float = 600.0
-    stamps: tuple[tuple[str, int], ...] = ()  # of the files that were read
+    stamps: tuple[tuple[str, int], ...] | None = None  # of the files that were read; None if not complete
 
     @property
     def fits(self) -> bool:
@@ -96,12 +97,17 @@ class FoundAdapters(Struct, frozen=True):
 
 @cache
 def _table() -> dict[str, Any]:
-    data: dict[str, Any] = json.decode(Path(__file__).with_name("adapters.json").read_bytes())
+    data: dict[str, Any] = json.decode(TABLE.read_bytes())
     return data
 
 
-def find_adapters(cwd: Path, paths: Paths, environ: Mapping[str, str], *, trusted: bool) -> FoundAdapters:
-    """Reads files and looks for programs: call it in a thread. Starts nothing."""
+def find_adapters(
+    cwd: Path, paths: Paths, environ: Mapping[str, str], *, trusted: bool, fitting_only: bool = False
+) -> FoundAdapters:
+    """Reads files and looks for programs: call it in a thread. Starts nothing.
+
+    `fitting_only`: no others, which saves the search for their programs.
+    """
     stamps = stamps_of(KIND.names, cwd, paths)
     problems: list[str] = []
     merged = merge_definitions(KIND, _table(), cwd, paths, problems, idle_ms=600_000.0)
@@ -115,7 +121,7 @@ def find_adapters(cwd: Path, paths: Paths, environ: Mapping[str, str], *, truste
         fits = has_marker(spec.root_markers, names, folders) or (
             not spec.root_markers and name in merged.named
         )
-        if spec.disabled:
+        if spec.disabled or (fitting_only and not fits):
             continue
         if not spec.command:
             problems.append(f"{spec.origin}: the debug adapter {name} needs a command.")
@@ -133,7 +139,7 @@ def find_adapters(cwd: Path, paths: Paths, environ: Mapping[str, str], *, truste
         tuple(problems),
         (own_python if trusted else "") or find_program("python3", environ=environ) or "python3",
         max(merged.idle_ms, 1) / 1000,
-        stamps,
+        None if fitting_only else stamps,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, json
 
+from tau.backends.lsp import TABLE
 from tau.config.paths import Paths
 from tau.config.program_files import (
     DefinitionKind,
@@ -84,7 +85,7 @@ class FoundServers(Struct, frozen=True):
 
 @cache
 def _table() -> dict[str, Any]:
-    data: dict[str, Any] = json.decode(Path(__file__).with_name("servers.json").read_bytes())
+    data: dict[str, Any] = json.decode(TABLE.read_bytes())
     return data
 
 

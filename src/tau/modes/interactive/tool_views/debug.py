@@ -1,7 +1,7 @@
 """debug: where a program stopped, with its source, frames and locals; else the text of the result."""
 
-from tau.backends.dap.protocol import StopPlace
-from tau.coding.debug.answers import place_of, variable_lines
+from tau.backends.dap.protocol import StopPlace, value_text
+from tau.coding.debug.answers import place_of
 from tau.coding.debug.call import DebugDetails
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, TAIL_ROWS, head, one_per_row, rows_limit
 from tau.modes.interactive.tool_views.code_body import CodeBody, CodeLine, code
@@ -77,7 +77,8 @@ def _stop(
     parts.append(one_per_row(theme, frames, len(place.frames) - most, "frame"))
     most = len(place.variables) if view.expanded else SHOWN_VARIABLES
     values = [
-        theme["toolOutput"](line.strip()) for line in variable_lines(place.variables[:most], VALUE_CHARS)
+        f"{theme['muted'](value_text(each.name, VALUE_CHARS))} {value_text(each.value, VALUE_CHARS)}"
+        for each in place.variables[:most]
     ]
     more = len(place.variables) - most + place.more_variables
     if values:
