@@ -110,6 +110,10 @@ _TABLE = {
             *("Show language servers, or check files", "lsp.lsp", ANY_TIME),
         ),
         ("agents", "[stop ID|all] [VERB ID]", "Show, stop and message subagents", "agents.agents", ANY_TIME),
+        (
+            *("marketplace", "[VERB NAME]"),
+            *("Show, add and remove marketplaces", "extensions.marketplace", ANY_TIME),
+        ),
         ("plugins", "", "Show plugins and Python extensions", "extensions.plugins", ANY_TIME),
         ("reload-plugins", "", "Load Python extensions again", "extensions.reload_plugins", IDLE),
         ("mcp", "[VERB ...]", "Show, add, test and call MCP servers", "mcp.mcp", ANY_TIME),
