@@ -16,6 +16,7 @@ from tests.ext.extensions.host import opened
 HEAD = """
 isolation = "process"
 import os, sys, time
+from pathlib import Path
 from tau.ext import Deny, Effects, RunSetup, TauError, ToolError
 """
 
@@ -37,7 +38,7 @@ def extension(tau):
         ctx.update("working")
         return {"pid": os.getpid(), "text": text}
 
-    @tau.tool(effects="none")
+    @tau.tool(effects=Effects(reads=(Path("/etc/hosts"),)))
     def fail() -> str:
         raise ToolError("The tool cannot do that.")
 
@@ -68,6 +69,8 @@ def extension(tau):
             spec = next(tool for tool in first.tools if tool.name == "where")
             assert spec.parameters["properties"]["text"]["description"] == "what to repeat"
             shown = str(last.messages)
+            [failing] = [tool for tool in rig.session.tools if tool.name == "fail"]
+            assert failing.effects(failing.decode({})[0], tmp_path).reads == (Path("/etc/hosts"),)
             assert '"TEXT": "HERE"' in shown and f'"PID": {os.getpid()}' not in shown
             assert "The tool cannot do that." in shown and "no Bash" in shown
             assert not rig.faults

@@ -77,7 +77,7 @@ class IsolatedProcess:
             except BaseException:
                 await self.close()
                 raise
-            self._register(convert(answer, protocol.Registrations))
+            self._register(protocol.decode(answer, protocol.Registrations))
 
     async def close(self) -> None:
         """End the process."""
@@ -180,10 +180,10 @@ class IsolatedProcess:
     def _on_notification(self, method: str, params: Raw) -> None:
         try:
             if method == "registered":
-                self._register(json.decode(params, type=protocol.Registrations))
+                self._register(protocol.decode(json.decode(params), protocol.Registrations))
             elif method == "say":
                 self._host.say(self._extension.name, json.decode(params, type=str))
-        except DecodeError as error:
+        except (DecodeError, ValidationError) as error:
             self._extension.log.warning(f"Its process sent something invalid: {error}")
 
     def _on_request(self, id: RpcId, method: str, params: Raw) -> None:
