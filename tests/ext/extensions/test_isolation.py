@@ -1,4 +1,4 @@
-"""Extensions in a process of their own: what works there, and what its end costs the session."""
+"""Extensions in a separate process: what works there, and what its end costs the session."""
 
 import asyncio
 import os
@@ -221,7 +221,7 @@ def extension(tau):
         ("isolation = 'thread'\\n", 'isolation can be "process", not "thread"'),
     ],
 )
-def test_what_cannot_start_is_named_and_the_session_opens(body: str, words: str, tmp_path: Path) -> None:
+def test_the_session_opens_without_an_extension_that_cannot_start(body: str, words: str, tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path, code(body.replace("\\n", "\n"))) as rig:
             [report] = rig.extensions.report()

@@ -40,7 +40,7 @@ def registry(cwd: Path) -> CapabilityRegistry:
     return CapabilityRegistry(cwd, user_paths(), DiscoveryOptions(trusted=True))
 
 
-def test_of_three_copies_of_a_plugin_one_is_used_and_its_hook_fires_once(tmp_path: Path) -> None:
+def test_the_hook_of_a_plugin_with_three_copies_fires_once(tmp_path: Path) -> None:
     plugins = manage(tmp_path)
     plugins.install(str(hooked(tmp_path / "src")))
     hooked(tmp_path / ".tau" / "plugins" / "demo")
@@ -61,7 +61,7 @@ def test_of_three_copies_of_a_plugin_one_is_used_and_its_hook_fires_once(tmp_pat
 @pytest.mark.parametrize(
     ("options", "count"), [({}, 1), ({"enabled": False}, 0), ({"project": "/elsewhere"}, 0)]
 )
-def test_what_claude_code_has_turned_off_is_not_used(
+def test_plugins_that_claude_code_has_turned_off_are_not_used(
     options: dict[str, object], count: int, tmp_path: Path
 ) -> None:
     installed_by_claude(hooked(tmp_path / "claude"), **options)  # type: ignore[arg-type]

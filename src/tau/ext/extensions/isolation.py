@@ -1,4 +1,4 @@
-"""Runs an extension in a process of its own: what it registers works here, calls go to its process."""
+"""Runs an extension in a separate process: what it registers works here, calls go to its process."""
 
 import asyncio
 import os
