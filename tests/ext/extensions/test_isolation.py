@@ -221,7 +221,9 @@ def extension(tau):
         ("isolation = 'thread'\\n", 'isolation can be "process", not "thread"'),
     ],
 )
-def test_the_session_opens_without_an_extension_that_cannot_start(body: str, words: str, tmp_path: Path) -> None:
+def test_the_session_opens_without_an_extension_that_cannot_start(
+    body: str, words: str, tmp_path: Path
+) -> None:
     async def main() -> None:
         async with opened(tmp_path, code(body.replace("\\n", "\n"))) as rig:
             [report] = rig.extensions.report()
