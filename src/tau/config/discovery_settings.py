@@ -73,9 +73,7 @@ class LspSettings(Struct, frozen=True, rename="camel"):
 
 
 class DebugSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[
-        bool, Meta(description="Let the agent debug programs, where a debug adapter is installed")
-    ] = True
+    enabled: bool = True
 
 
 class FetchSettings(Struct, frozen=True, rename="camel"):
