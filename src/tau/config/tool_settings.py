@@ -32,6 +32,22 @@ class BashSettings(Struct, frozen=True, rename="camel"):
     timeout_seconds: Annotated[int, Meta(description="Default command timeout", ge=1, le=3_600)] = 300
 
 
+class GithubCacheSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Keep what was read of issues and pull requests")] = True
+    soft_ttl_sec: Annotated[
+        int,
+        Meta(description="Seconds until a kept issue or pull request is fetched again", ge=0),
+    ] = 300
+    hard_ttl_sec: Annotated[int, Meta(description="Seconds until it is not shown any more", ge=0)] = 604_800
+
+
+class GithubSettings(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[
+        bool, Meta(description="Offer the github tool, and read issue:// and pr://; needs gh")
+    ] = False
+    cache: GithubCacheSettings = GithubCacheSettings()
+
+
 class SummarizeSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[
         bool, Meta(description="Summarize long source files: show declarations without bodies")

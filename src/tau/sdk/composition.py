@@ -57,6 +57,7 @@ from tau.sdk.environment import (
     add_language_servers,
     make_environment,
     open_team,
+    register_github,
 )
 from tau.sdk.models import SessionModels, open_models
 from tau.sdk.options import SessionOptions
@@ -129,7 +130,9 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=_chain(asked, hooks, diagnostics, fence, nested_context, *more.hooks, rules),
+            hooks=_chain(
+                asked, hooks, diagnostics, resources.cache_hook, fence, nested_context, *more.hooks, rules
+            ),
             more=more,
             command_hooks=asked,
             rules=rules,
@@ -161,6 +164,7 @@ def _tools(
     ask: Complete,
     conversation: SessionLog,
 ) -> list[Tool[Any]]:
+    register_github(environment, resources.github)
     parts = ToolParts(
         with_edit_mode(settings, environ, models.resolved.model),
         record_costs(ask, conversation),

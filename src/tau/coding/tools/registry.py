@@ -30,6 +30,7 @@ _edit_hashline = late("tau.coding.tools.edit_hashline")
 _edit_patch = late("tau.coding.tools.edit_patch")
 _eval = late("tau.coding.tools.eval")
 _find = late("tau.coding.tools.find")
+_github = late("tau.coding.tools.github")
 _inspect_image = late("tau.coding.tools.inspect_image")
 _lsp = late("tau.coding.tools.lsp")
 _irc = late("tau.coding.tools.irc")
@@ -132,6 +133,10 @@ TOOLS: dict[str, ToolEntry] = {
     "web_search": ToolEntry(
         lambda parts: _web_search.WebSearchTool(parts.settings, parts.web),
         lambda parts: parts.settings.web_search.enabled and parts.web is not None,
+    ),
+    "github": ToolEntry(
+        lambda parts: _github.Github(parts.resources.github),
+        lambda parts: parts.resources.github is not None and parts.resources.github.is_offered,
     ),
     "task": ToolEntry(
         lambda parts: _task.Delegate(parts.settings, parts.team, parts.agent),
