@@ -130,9 +130,7 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=_chain(
-                asked, hooks, diagnostics, resources.cache_hook, fence, nested_context, *more.hooks, rules
-            ),
+            hooks=_chain(asked, hooks, diagnostics, fence, nested_context, *more.hooks, rules),
             more=more,
             command_hooks=asked,
             rules=rules,
