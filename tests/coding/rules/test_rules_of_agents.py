@@ -9,9 +9,9 @@ from tau.ai.faux import Say
 from tests.coding.task.play import Play, finish, session_of, task, yielded
 
 
-@pytest.mark.parametrize(("agents", "told"), [("main", (True, False)), ("ta*", (False, True))])
-def test_rule_is_told_only_to_the_agents_it_names(
-    tmp_path: Path, agents: str, told: tuple[bool, bool]
+@pytest.mark.parametrize(("agents", "reads"), [("main", (True, False)), ("ta*", (False, True))])
+def test_only_the_agents_that_a_rule_names_read_it(
+    tmp_path: Path, agents: str, reads: tuple[bool, bool]
 ) -> None:
     for name, fields in (("always", "alwaysApply: true"), ("listed", "description: Listed words")):
         path = tmp_path / ".tau/rules" / f"{name}.md"
@@ -27,4 +27,4 @@ def test_rule_is_told_only_to_the_agents_it_names(
     asyncio.run(main())
     for words in ("Prefer short words.", "Listed words"):
         prompts = (play.main_requests[0].system, play.agent_requests[0].system)
-        assert tuple(words in prompt for prompt in prompts) == told
+        assert tuple(words in prompt for prompt in prompts) == reads

@@ -75,7 +75,7 @@ class RuleFile(Struct, frozen=True, kw_only=True, dict=True):
         return "rulebook" if self.description or self.globs else "unused"
 
     def is_for(self, agent: str | None) -> bool:
-        """Whether it applies in the conversation of such an agent; None stands for any."""
+        """Whether it applies in the conversation of such an agent; None is any agent."""
         return agent is None or not self.agents or any(fnmatchcase(agent, glob) for glob in self.agents)
 
     @property
