@@ -100,6 +100,14 @@ FLAGS = (
         choices="full none",
     ),
     Flag(
+        "output-schema",
+        "with -p or --mode json: the answer is JSON that matches this JSON Schema",
+        OUTPUT,
+        VALUE,
+        "FILE",
+        FILE,
+    ),
+    Flag(
         "rpc-version",
         "json and rpc: 1 sends the result of a failed tool call as text, 2 as an object (default)",
         OUTPUT,
@@ -475,6 +483,7 @@ SUBCOMMANDS = (
 
 # Mutually exclusive flags.
 CONFLICTS = (
+    ("output-schema", "json"),
     ("continue", "resume"),
     ("continue", "no-session"),
     ("resume", "no-session"),

@@ -30,6 +30,7 @@ from tau.modes.batch.task import Task
 from tau.modes.batch.workspace import SetupError, TaskWorkspace, Workspaces
 from tau.modes.exit_status import DONE, INTERRUPTED, JOBS_STOPPED, TRY_LATER
 
+answer_schemas = late("tau.modes.answer_schema")
 sandboxes = late("tau.backends.sandbox.session")
 
 COMMAND_TIMEOUT_S = 1_800.0
@@ -261,6 +262,10 @@ class Attempt:
         settings: dict[str, Any] = dict(task.settings)
         if task.env:
             settings["tools"] = {**settings.get("tools", {}), "passEnv": task.env}
+        if task.output is not None:
+            path = self._files / "output-schema.json"
+            path.write_bytes(msgspec.json.encode(task.output))
+            words += ["--output-schema", str(path)]
         if settings:
             path = self._files / "settings.json"
             path.write_bytes(msgspec.json.encode(settings))
@@ -307,13 +312,17 @@ class Attempt:
         return self._keep == "all" or outcome.status != "done"
 
     def _result(self, status: Status, *, error: str = "") -> Result:
-        agent = self._agent
+        agent, schema = self._agent, self._task.output
+        output = None
+        if schema is not None and status == "done":
+            output, _ = answer_schemas.AnswerSchema(schema).read(agent.answer)
         session = next((self._files / "session").rglob("*.jsonl"), None)
         return Result(
             id=self._lease.key,
             attempt=self._lease.attempt,
             status=status,
             answer=shortened(agent.answer, MAX_ANSWER_CHARS),
+            output=output,
             usage=dict(agent.usage),
             cost=agent.cost,
             turns=agent.turns,

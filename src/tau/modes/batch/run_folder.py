@@ -40,6 +40,7 @@ class Result(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     attempt: int
     status: Status
     answer: str = ""
+    output: Any = None  # the answer of a task with a schema
     patch: str = ""
     base_commit: str = ""
     usage: dict[str, TaskUsage] = {}

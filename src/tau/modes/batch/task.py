@@ -14,7 +14,10 @@ from msgspec import Meta, Struct
 
 from tau.ai.model import ThinkingLevel
 from tau.base.errors import UsageError
+from tau.base.late import late
 from tau.base.sizes import MIB, format_bytes
+
+schema_check = late("tau.coding.task.schema_check")
 
 MAX_FILE_BYTES = 1024 * MIB
 MAX_PROMPT_BYTES = MIB
@@ -63,6 +66,7 @@ class Task(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     collect: list[str] = []
     attempts: Annotated[int, Meta(ge=1, le=20)] = 1
     after: list[str] = []
+    output: dict[str, Any] | None = None  # a JSON Schema of the answer
     resources: Resources = Resources()
 
     def problems(self) -> Iterator[str]:
@@ -79,6 +83,8 @@ class Task(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
             yield 'repo: repository and commit cannot begin with "-".'
         if self.commit and not self.repo:
             yield "commit: needs repo."
+        if self.output is not None and (why := schema_check.schema_problem(self.output)):
+            yield f"output: no JSON Schema: {why.rstrip('.')}."
         for name in self.env:
             if not _NAME.fullmatch(name):
                 yield f'env: "{name[:80]}" is no name of a variable; values do not belong in a task file.'
