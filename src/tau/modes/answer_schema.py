@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 MAX_CORRECTIONS = 3
 MAX_SCHEMA_BYTES = 1024 * 1024
-REQUEST = "Your final answer must be only JSON, without any other text, that matches this JSON Schema:\n{schema}"
+REQUEST = (
+    "Your final answer must be only JSON, without any other text, that matches this JSON Schema:\n{schema}"
+)
 CORRECTION = "Your answer does not match the JSON Schema:\n{errors}\nAnswer with only the corrected JSON."
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
 
