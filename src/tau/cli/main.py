@@ -127,7 +127,9 @@ def run_mode(parsed: "ParsedArgs", mode: "Mode") -> int:
     gc.freeze()
     gc.enable()
     timing.mark("other imports")
-    return begin(parsed, mode)
+    code = begin(parsed, mode)
+    gc.freeze()  # the process ends, and would look for garbage once more
+    return code
 
 
 def run_subcommand(name: str, words: list[str]) -> int:

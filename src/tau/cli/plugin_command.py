@@ -14,7 +14,7 @@ from tau.config.paths import current_folder, user_paths
 from tau.ext.plugins.commands import Allows, Plugins
 from tau.ext.plugins.store import describe
 
-templates = late("tau.ext.plugins.templates")
+scaffold = late("tau.ext.plugins.scaffold")
 
 ACTIONS = (
     *("list", "install", "update", "remove", "enable", "disable", "show", "link", "validate", "doctor"),
@@ -32,7 +32,7 @@ def run(words: Sequence[str]) -> int:
     if scope not in ("user", "project") or (action in ONE and len(rest) != 1):
         raise UsageError(PAGES["plugin"].partition("\n\n")[0])
     if action == "new":
-        return _print(templates.write(rest[0], options.get("--kind", "extension"), current_folder()))
+        return _print(scaffold.write(rest[0], options.get("--kind", "extension"), current_folder()))
     plugins = Plugins(user_paths(os.environ), current_folder(), "project" if scope == "project" else "user")
     if action == "list":
         return _list(plugins, as_json="--json" in options)

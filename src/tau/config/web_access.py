@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
 
+from tau.config.settings import Settings
+
 
 class SearchKey(Struct, frozen=True):
     """Where the key of a search provider is from: variables first, then logins and keys of providers."""
@@ -51,3 +53,11 @@ class WebAccess(Struct):
     may_connect: Callable[[str], bool] = lambda host: False
     key: Callable[[str], Awaitable[str | None]] = _no_key
     has_key: Callable[[str], bool] = lambda name: False
+
+
+def has_search(settings: Settings, access: WebAccess | None) -> bool:
+    """Whether a search provider can be used. Without one, the tool would only cost tokens."""
+    if access is None:
+        return False
+    named = settings.providers.web_search == "exa" or settings.searxng.endpoint
+    return bool(named or any(map(access.has_key, SEARCH_KEYS)))

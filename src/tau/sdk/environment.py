@@ -1,6 +1,5 @@
 """What a session's tools work with: files, processes, artifacts, jobs, internal URLs."""
 
-import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     from tau.sdk.options import SessionOptions
 
 language_servers = late("tau.sdk.language_servers")
+markers = late("tau.backends.lsp.markers")
 edit_diagnostics = late("tau.coding.lsp.edit_diagnostics")
 fences = late("tau.coding.untrusted_text")
 nested = late("tau.coding.nested_instructions")
@@ -292,7 +292,7 @@ async def add_language_servers(
     runner, paths, settings, environ, services = shared
     if not options.lsp or not settings.lsp.enabled or options.wrap_runner or options.disk:
         return resources, None
-    if not await asyncio.to_thread(_has_files, options.cwd):
+    if not _has_files(options.cwd) or not markers.may_have_servers(options.cwd, paths):
         return resources, None
     servers = await language_servers.open_language_servers(
         options.cwd, settings.lsp, paths, environ, runner, services, trusted=trusted

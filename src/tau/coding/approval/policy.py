@@ -24,7 +24,7 @@ stores = late("tau.coding.files.credential_stores")
 trust_locations = late("tau.config.trust_locations")
 
 Verdict = Literal["allow", "ask", "deny"]
-_Kind = Literal["tool", "read", "run", "write", "connect", "mcp"]
+Kind = Literal["tool", "read", "run", "write", "connect", "mcp"]
 _AUTH_FILE = "auth.json"
 MAX_PATH_CHARS = 10_000  # no file has a longer path
 _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
@@ -72,7 +72,7 @@ class ApprovalItem(Struct, frozen=True):
 
     reason: str
     key: AnswerKey | None
-    kind: _Kind = "run"
+    kind: Kind = "run"
     subject: str = ""
     patterned: bool = False
     notes: tuple[str, ...] = ()

@@ -10,7 +10,9 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from tau.base.files import modified_ns, open_at_once, typed_path
 from tau.base.sizes import MIB
@@ -46,7 +48,7 @@ _EACH = "/*"
 MAX_SCANNED_BYTES = MIB
 
 
-class FileProvider(NamedTuple):
+class FileProvider(Struct, frozen=True):
     """A tool whose files are found; of two items with one name, that of the higher priority wins.
 
     A root is a folder in the user's home (`~/`), in tau's folder (`{tau}`) or in each folder of the project
@@ -183,7 +185,7 @@ PROVIDERS = (
 )
 
 
-class Root(NamedTuple):
+class Root(Struct, frozen=True):
     """An existing folder with patterns to look for. `rank` is its distance from the working folder."""
 
     provider: FileProvider

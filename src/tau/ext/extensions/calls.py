@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from queue import SimpleQueue
@@ -240,9 +240,3 @@ def describe(error: BaseException) -> str:
             place = f" ({file}:{trace.tb_lineno})"
         trace = trace.tb_next
     return f"{text}{place}"
-
-
-async def gather_quietly(*calls: Awaitable[Any]) -> None:
-    for call in calls:
-        with suppress(ExtensionError, ToolError):
-            await call

@@ -2,7 +2,7 @@
 
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +15,7 @@ from tau.base.errors import TauError
 from tau.coding.extensions import SessionChange
 from tau.coding.ports import CodingContext
 from tau.coding.session.entries import CustomEntry, KnownEntry
-from tau.ext.extensions.calls import ExtensionRun, current_run
+from tau.ext.extensions.calls import current_run
 
 if TYPE_CHECKING:
     from tau.coding.session.compaction.compactor import ContextUsage
@@ -227,10 +227,3 @@ class ToolRunContext(ExtensionContext):
     async def call(self, tool: str, **arguments: Any) -> ToolOutput:
         """Run another tool, with the same checks as a call of the model."""
         return await self.ports.call(tool, arguments)
-
-
-def active_run() -> ExtensionRun | None:
-    return current_run.get()
-
-
-Rows = Sequence[str]

@@ -150,9 +150,12 @@ class ReplacementTool(Tool[Any]):
             writes=(*usual.writes, *declared.writes),
             runs=(*usual.runs, *declared.runs),
             network=(*usual.network, *declared.network),
-            env=usual.env,
-            run_cwd=usual.run_cwd,
+            env=(*usual.env, *declared.env),
+            run_cwd=declared.run_cwd or usual.run_cwd,
+            details=(*usual.details, *declared.details),
             acts_elsewhere=usual.acts_elsewhere or declared.acts_elsewhere,
+            undeclared=usual.undeclared or declared.undeclared,
+            mcp=declared.mcp or usual.mcp,
         )
 
     async def run(self, params: tuple[dict[str, Any], Any], ctx: Any) -> ToolOutput:

@@ -11,6 +11,7 @@ from msgspec import DecodeError, Struct, json
 
 from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
+from tau.base.text import clean_line
 from tau.config.paths import Paths, project_folders
 from tau.ext.plugins.doctor import check_code
 from tau.ext.plugins.fetch import PluginSource, fetch, install_packages, parse_source
@@ -177,7 +178,8 @@ class Plugins:
         for market in self.markets.all():
             _, rows = read_marketplace(Path(market.folder))
             lines.append(f"{market.name} ({market.source})")
-            lines += [f"  {row['name']}: {row.get('description', '')}".rstrip(": ") for row in rows]
+            told = (clean_line(f"{row['name']}: {row.get('description', '')}") for row in rows)
+            lines += [f"  {text}".rstrip(": ") for text in told]
         return lines or ["There are no marketplaces; add one with tau plugin marketplace add FOLDER|URL."]
 
     def _source(self, text: str) -> PluginSource:

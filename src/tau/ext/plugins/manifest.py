@@ -62,8 +62,8 @@ def read_manifest(folder: Path) -> PluginManifest:
         contents.setdefault("extension-modules", []).append(".")
     return PluginManifest(
         name=valid_name(str(fields.get("name") or folder.name)),
-        version=str(fields.get("version") or ""),
-        description=str(fields.get("description") or ""),
+        version=clean_line(str(fields.get("version") or "")),
+        description=clean_line(str(fields.get("description") or "")),
         layout=layout,
         contents={str(kind): names for kind, names in contents.items()},
         runs=[

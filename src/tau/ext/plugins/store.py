@@ -175,13 +175,13 @@ def content_hash(folder: Path) -> str:
     files = size = 0
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in IGNORED)
-        for name in sorted(names):
+        linked = [name for name in folders if Path(base, name).is_symlink()]  # which are not walked into
+        for name in sorted((*names, *linked)):
             path = Path(base, name)
             files += 1
             digest.update(f"{path.relative_to(folder)}\0".encode("utf-8", "surrogateescape"))
             if path.is_symlink():
-                target = Path(os.path.realpath(path))
-                if not target.is_relative_to(os.path.realpath(folder)):
+                if not _stays_inside(path, folder):
                     raise TauError(f"The plugin has a link that leads out of its folder: {path.name}.")
                 digest.update(os.readlink(path).encode("utf-8", "surrogateescape"))  # noqa: PTH115
                 continue
@@ -194,6 +194,16 @@ def content_hash(folder: Path) -> str:
             digest.update(f"{len(data)}\0".encode())
             digest.update(data)
     return digest.hexdigest()
+
+
+def _stays_inside(link: Path, folder: Path) -> bool:
+    """Whether a link leads to the same folder now and in a copy of it elsewhere."""
+    depth = len(link.parent.relative_to(folder).parts)
+    for part in link.readlink().parts:
+        depth += -1 if part == ".." else 1
+        if part == "/" or depth < 0:
+            return False
+    return Path(os.path.realpath(link)).is_relative_to(os.path.realpath(folder))
 
 
 def describe(manifest: PluginManifest) -> list[str]:
