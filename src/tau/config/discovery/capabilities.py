@@ -26,11 +26,12 @@ OWN_FIELDS = frozenset({"globs", "alwaysApply", "hide", "disable-model-invocatio
 
 
 class Source(Struct, frozen=True):
-    """Where an item is from."""
+    """Where an item is from; `plugin` is the folder of its plugin."""
 
     provider: str
     path: Path
     level: Level
+    plugin: Path | None = None
 
 
 class Item(Struct, frozen=True, kw_only=True):
