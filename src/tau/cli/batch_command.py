@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
@@ -30,6 +30,9 @@ from tau.modes.batch.task import BatchTask, load_tasks, provider_of
 from tau.modes.batch.workspace import Workspaces
 from tau.modes.exit_status import DONE
 from tau.modes.output_stream import OutputStream, tell
+
+if TYPE_CHECKING:
+    from tau.modes.batch.delivery import Deliveries, DeliveryKind
 
 delivery = late("tau.modes.batch.delivery")
 ray_executors = late("tau.modes.batch.ray_executor")
@@ -114,7 +117,7 @@ async def _work(
         limits={provider_of(task.model or model): limits for task in tasks.values()},
     )
     show, finish = _reporter(folder, tasks, as_json=parsed.has("json") and not quiet)
-    collect, runner = parsed.value("collect"), LocalRunner()
+    runner = LocalRunner()
     batch = running.Coordinator(
         folder,
         tasks,
@@ -122,11 +125,7 @@ async def _work(
         options,
         show,
         lambda task: provider_of(task.model or model),
-        delivery.Deliveries(
-            folder, "pr" if collect == "pr" else "branch", Workspaces(folder.path, runner), runner
-        )
-        if collect
-        else None,
+        _deliveries(folder, parsed, runner),
     )
     with Signals() as signals:
         presses = 0
@@ -157,6 +156,14 @@ async def _work(
             code = signals.code
     tell(f"{summary_line(tasks, folder.state)}. Results: {folder.path / 'results.jsonl'}")
     return code
+
+
+def _deliveries(folder: RunFolder, parsed: ParsedArgs, runner: LocalRunner) -> "Deliveries | None":
+    collect = parsed.value("collect")
+    if not collect:
+        return None
+    kind: DeliveryKind = "pr" if collect == "pr" else "branch"
+    return delivery.Deliveries(folder, kind, Workspaces(folder.path, runner), runner)
 
 
 class _ControlPipe:
