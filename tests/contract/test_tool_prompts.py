@@ -142,6 +142,21 @@ Search the web: returns an answer or snippets, and the addresses of the sources.
 knowledge, for current versions, errors and documentation; then `read` the best addresses. Cite the sources you used.
 Some providers ignore `recency`.\
 """,
+            "github": """\
+GitHub through the user's own gh login, one operation per call:
+
+- `repo_view`: facts about a repository (`repo`, `branch`)
+- `search_issues`, `search_prs`, `search_code`, `search_commits`, `search_repos`: `query` in GitHub's search syntax, `since`,
+  `until` (12h, 3d, 2w, 2mo, 1y, a date), `limit` (10). In a checkout they search its repository; name another in `repo`, or write `org:`, `user:` or `repo:`
+- `pr_create`: `title` and `body`, or `fill` from the commits; push the branch first. Only when the user wants it
+- `pr_checkout`: `pr` (number, URL, branch, or a list) in its own worktree, whose path is in the result
+- `pr_push`: push the commits of a branch from `pr_checkout` back to its pull request. Only when the user wants it
+- `run_watch`: wait for the Actions runs of the last pushed commit, or of `run`; failed jobs come with the last
+  `tail` (15) lines of their logs. `background` makes it a job
+
+To read an issue or a pull request, use `read`: `issue://12`, `pr://12` (`?comments=0`), `pr://12/diff` (list of files), `/diff/1`,
+`/diff/all`, `pr://owner/repo/12`, and lists: `issue://?state=closed&limit=50&author=a&label=b`, `pr://owner/repo`.\
+""",
             "task": """\
 Start agents that work in parallel, each in its own conversation, and report back: for independent parts of a large
 task, broad searches, and work whose output would fill your context. Do small things yourself. They know nothing of this

@@ -28,6 +28,7 @@ doctor_command = late("tau.cli.doctor_command")
 export_command = late("tau.cli.export_command")
 extensions_command = late("tau.cli.extensions_command")
 agents_command = late("tau.cli.agents_command")
+github_command = late("tau.cli.github_command")
 worktree_command = late("tau.cli.worktree_command")
 hooks_command = late("tau.cli.hooks_command")
 relay_command = late("tau.cli.relay_command")
@@ -158,6 +159,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "doctor": doctor_command,
         "export": export_command,
         "extensions": extensions_command,
+        "github": github_command,
         "hooks": hooks_command,
         "relay": relay_command,
         "rules": rules_command,

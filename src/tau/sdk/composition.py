@@ -57,6 +57,7 @@ from tau.sdk.environment import (
     add_language_servers,
     make_environment,
     open_team,
+    register_github,
 )
 from tau.sdk.models import SessionModels, open_models
 from tau.sdk.options import SessionOptions
@@ -161,6 +162,7 @@ def _tools(
     ask: Complete,
     conversation: SessionLog,
 ) -> list[Tool[Any]]:
+    register_github(environment, resources.github)
     parts = ToolParts(
         with_edit_mode(settings, environ, models.resolved.model),
         record_costs(ask, conversation),
