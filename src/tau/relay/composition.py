@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 console = late("tau.relay.channels.console")
+telegram = late("tau.relay.channels.telegram")
 xmpp = late("tau.relay.channels.xmpp")
 
 
@@ -47,22 +48,28 @@ async def _xmpp(parts: ChannelParts) -> ChatChannel:
     return xmpp.XmppChannel(parts.config, password, parts.home, parts.log)
 
 
+async def _telegram(parts: ChannelParts) -> ChatChannel:
+    token = await secret(parts.config.telegram.token, "telegram.token", parts.runner)
+    return telegram.TelegramChannel(parts.config, token, parts.home, parts.log)
+
+
 CHANNELS: Mapping[str, Callable[[ChannelParts], Awaitable[ChatChannel]]] = {
     "console": _console,
     "xmpp": _xmpp,
+    "telegram": _telegram,
 }
 PACKAGES = {"slixmpp": "xmpp", "telegram": "telegram", "neonize": "whatsapp"}
 
 
 def configured(config: RelayConfig) -> list[str]:
     """The channels that have an account in the config, else the console."""
-    accounts = {"xmpp": config.xmpp.jid}
+    accounts = {"xmpp": config.xmpp.jid, "telegram": config.telegram.token}
     return [name for name, account in accounts.items() if account] or ["console"]
 
 
 def secret_variables(config: RelayConfig) -> list[str]:
     """Variables with secrets of channels, which no agent gets."""
-    return [value for value in (config.xmpp.password,) if is_variable(value)]
+    return [value for value in (config.xmpp.password, config.telegram.token) if is_variable(value)]
 
 
 async def open_channel(name: str, parts: ChannelParts) -> ChatChannel:
