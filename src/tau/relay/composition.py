@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 console = late("tau.relay.channels.console")
 telegram = late("tau.relay.channels.telegram")
+twilio = late("tau.relay.channels.twilio")
+twilio_api = late("tau.relay.channels.twilio_api")
 xmpp = late("tau.relay.channels.xmpp")
 
 
@@ -53,23 +55,52 @@ async def _telegram(parts: ChannelParts) -> ChatChannel:
     return telegram.TelegramChannel(parts.config, token, parts.home, parts.log)
 
 
+async def _twilio(parts: ChannelParts) -> ChatChannel:
+    one = parts.config.twilio
+
+    async def value(name: str, text: str, *, optional: bool = False) -> str:
+        return await secret(text, f"twilio.{name}", parts.runner, optional=optional)
+
+    sid = await value("accountSid", one.account_sid)
+    number = await value("number", one.number)
+    key, key_secret = (
+        await value("apiKey", one.api_key, optional=True),
+        await value("apiSecret", one.api_secret, optional=True),
+    )
+    has_key = bool(key and key_secret)
+    token = await value("authToken", one.auth_token, optional=has_key and one.mode == "poll")
+    account = twilio_api.TwilioAccount(
+        sid=sid,
+        user=key if has_key else sid,
+        password=key_secret if has_key else token,
+        number=number if number.startswith("whatsapp:") else f"whatsapp:{number}",
+        api_url=one.api_url.rstrip("/"),
+        messaging_url=one.messaging_url.rstrip("/"),
+    )
+    return twilio.TwilioChannel(parts.config, account, token, parts.home, parts.log, parts.runner)
+
+
 CHANNELS: Mapping[str, Callable[[ChannelParts], Awaitable[ChatChannel]]] = {
     "console": _console,
     "xmpp": _xmpp,
     "telegram": _telegram,
+    "twilio": _twilio,
 }
 PACKAGES = {"slixmpp": "xmpp", "telegram": "telegram", "neonize": "whatsapp"}
 
 
 def configured(config: RelayConfig) -> list[str]:
     """The channels that have an account in the config, else the console."""
-    accounts = {"xmpp": config.xmpp.jid, "telegram": config.telegram.token}
+    twilio_number = os.environ.get(config.twilio.number) or not is_variable(config.twilio.number)
+    accounts = {"xmpp": config.xmpp.jid, "telegram": config.telegram.token, "twilio": twilio_number}
     return [name for name, account in accounts.items() if account] or ["console"]
 
 
 def secret_variables(config: RelayConfig) -> list[str]:
     """Variables with secrets of channels, which no agent gets."""
-    return [value for value in (config.xmpp.password, config.telegram.token) if is_variable(value)]
+    one = config.twilio
+    values = (config.xmpp.password, config.telegram.token, one.auth_token, one.api_key, one.api_secret)
+    return [value for value in values if is_variable(value)]
 
 
 async def open_channel(name: str, parts: ChannelParts) -> ChatChannel:
