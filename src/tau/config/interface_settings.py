@@ -24,6 +24,7 @@ Segment = Literal[
     "elapsed",
     "session",
     "jobs",
+    "agents",
     "queue",
     "host",
 ]
