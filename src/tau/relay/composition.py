@@ -28,6 +28,7 @@ console = late("tau.relay.channels.console")
 telegram = late("tau.relay.channels.telegram")
 twilio = late("tau.relay.channels.twilio")
 twilio_api = late("tau.relay.channels.twilio_api")
+whatsapp = late("tau.relay.channels.whatsapp")
 xmpp = late("tau.relay.channels.xmpp")
 
 
@@ -80,11 +81,17 @@ async def _twilio(parts: ChannelParts) -> ChatChannel:
     return twilio.TwilioChannel(parts.config, account, token, parts.home, parts.log, parts.runner)
 
 
+async def _whatsapp(parts: ChannelParts) -> ChatChannel:
+    client = whatsapp.new_client(parts.home)
+    return whatsapp.WhatsAppChannel(parts.config, client, parts.home, parts.log)
+
+
 CHANNELS: Mapping[str, Callable[[ChannelParts], Awaitable[ChatChannel]]] = {
     "console": _console,
     "xmpp": _xmpp,
     "telegram": _telegram,
     "twilio": _twilio,
+    "whatsapp": _whatsapp,
 }
 PACKAGES = {"slixmpp": "xmpp", "telegram": "telegram", "neonize": "whatsapp"}
 
@@ -92,7 +99,12 @@ PACKAGES = {"slixmpp": "xmpp", "telegram": "telegram", "neonize": "whatsapp"}
 def configured(config: RelayConfig) -> list[str]:
     """The channels that have an account in the config, else the console."""
     twilio_number = os.environ.get(config.twilio.number) or not is_variable(config.twilio.number)
-    accounts = {"xmpp": config.xmpp.jid, "telegram": config.telegram.token, "twilio": twilio_number}
+    accounts = {
+        "xmpp": config.xmpp.jid,
+        "telegram": config.telegram.token,
+        "twilio": twilio_number,
+        "whatsapp": config.whatsapp.enabled,
+    }
     return [name for name, account in accounts.items() if account] or ["console"]
 
 

@@ -68,6 +68,7 @@ class TwilioChannel(OptionalSteps):
         self._listener = HttpListener(self._answer)
         self._inbox: Inbox[_Arrived] = Inbox()
         self._last: OrderedDict[str, str] = OrderedDict()  # the last message of each chat, for typing signals
+        self._poller: asyncio.Task[None] | None = None
         self._seen: OrderedDict[str, None] = OrderedDict()  # polled and stored
         self._since = home.state / "twilio.json"
         self._stale_ms = config.limits.stale_minutes * 60_000
@@ -118,7 +119,7 @@ class TwilioChannel(OptionalSteps):
 
     async def close(self) -> None:
         await self._listener.close()
-        if self._settings.mode == "poll":
+        if self._poller is not None:
             self._poller.cancel()
         await self._http.close()
         self._inbox.close()
@@ -210,7 +211,7 @@ class TwilioChannel(OptionalSteps):
         status = json.decode(await self._tailscale("status", "--json"))
         host = str(status.get("Self", {}).get("DNSName", "")).rstrip(".")
         if not host:
-            raise ConfigError("tailscale has no name for this machine; is it logged in?")
+            raise ConfigError("Tailscale has no name for this machine; is it logged in?")
         return f"https://{host}"
 
     async def _tailscale(self, *words: str) -> bytes:
@@ -221,9 +222,11 @@ class TwilioChannel(OptionalSteps):
             async with process:
                 done = await capture(process, max_bytes=1_000_000)
         except OSError as error:
-            raise ConfigError(f"tailscale cannot be started: {error.strerror}.") from None
+            raise ConfigError(f"Tailscale cannot be started: {error.strerror}.") from None
         if done.exit.code != 0:
-            raise ConfigError(f"tailscale {words[0]} failed: {done.output.decode('utf-8', 'replace')[:300]}")
+            raise ConfigError(
+                f"The command tailscale {words[0]} failed: {done.output.decode('utf-8', 'replace')[:300]}"
+            )
         return done.output
 
 
