@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.backends.dap.adapters import js_debug, require_program
+from tests.coding.tools.killed import assert_nothing_lives_after_a_kill
 from tests.coding.tools.test_debug import debug, write_adapters
 from tests.coding.tools.test_lsp import results
 
@@ -235,23 +235,6 @@ def test_javascript_stops_through_its_child_session(tmp_path: Path, monkeypatch:
 
 
 def test_a_killed_tau_leaves_no_debugger_behind(python: Path) -> None:
-    """Neither the adapter nor the program lives for two seconds."""
-    script = Path(__file__).with_name("debug_until_killed.py")
-    child = subprocess.Popen([sys.executable, script, python], stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None
-    ids = [int(word) for word in child.stdout.readline().split()]
-    assert len(ids) >= 2
-    child.kill()
-    child.wait()
-    child.stdout.close()
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline and (alive := [pid for pid in ids if is_alive(pid)]):
-        time.sleep(0.02)
-    assert not alive
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    """Neither the adapter nor the program."""
+    call = {"action": "launch", "program": "main.py", "args": ["loop"], "file": "main.py", "line": 14}
+    assert_nothing_lives_after_a_kill(python, "debug", call)

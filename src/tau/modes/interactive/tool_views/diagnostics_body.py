@@ -24,7 +24,7 @@ def diagnostics(
         return []
     most = MAX_SHOWN if view.expanded else SHOWN
     lines = [
-        f"{theme[TOKENS.get(row.level, 'muted')](row.level)}{' new' if row.is_new else ''} "
+        f"{theme[TOKENS.get(row.level, 'muted')](one_line(row.level, 10))}{' new' if row.is_new else ''} "
         f"{theme['muted'](one_line(f'{row.path}:{row.line}:{row.column}'))} {one_line(row.message)}"
         for row in rows[:most]
     ]

@@ -1,6 +1,10 @@
-"""Debugs a program in the folder of its argument, prints ids of processes, and waits to be killed."""
+"""Makes a tool call in a folder, prints ids of processes that it left running, and waits to be killed.
+
+Arguments: the folder, the tool, its arguments as JSON.
+"""
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -25,7 +29,7 @@ def children() -> set[int]:
 
 
 async def main() -> None:
-    call = Use("debug", action="launch", program="main.py", args=["loop"], file="main.py", line=14)
+    call = Use(sys.argv[2], **json.loads(sys.argv[3]))
     faux = Faux([[call], [Say("ok")]])
     options = tau.SessionOptions(cwd=Path(sys.argv[1]), stream=faux.stream, save=False)
     async with tau.create_session(options) as session:
