@@ -72,19 +72,17 @@ async def open_agent(
     key_owner: str,
     subagent: SubagentOptions,
 ) -> AsyncIterator[Session]:
-    if subagent.trusted and not options.trust and await asyncio.to_thread(_has_changed, subagent.cwd, paths):
+    if (
+        subagent.trusted
+        and not options.trust
+        and await asyncio.to_thread(trust.has_changed, subagent.cwd, paths)
+    ):
         subagent = replace(subagent, trusted=False)
     async with AsyncExitStack() as services:
         session = await compose(agent_options(options, subagent, key_owner), paths, environ, services)
         services.push_async_callback(session.close)
         record_init(session, subagent)
         yield session
-
-
-def _has_changed(cwd: Path, paths: Paths) -> bool:
-    """Whether something could run by now that the user has not trusted: an agent may have written it."""
-    status = trust.trust_status(cwd, paths)
-    return bool(status.items or status.problems) and not status.trusted
 
 
 def agent_options(options: SessionOptions, subagent: SubagentOptions, key_owner: str) -> SessionOptions:
