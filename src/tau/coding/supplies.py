@@ -58,11 +58,13 @@ class Supplies:
         settings: Settings,
         *,
         trusted: bool = False,
+        has_changed: Callable[[], bool] = lambda: False,
         roots: Sequence[Root] | None = None,
     ) -> None:
         self._settings = settings
         options = DiscoveryOptions(
             trusted=trusted,
+            has_changed=has_changed,
             disabled_providers=settings.disabled_providers,
             disabled_items=settings.disabled_extensions,
             excludes=partial(_is_excluded, settings),
