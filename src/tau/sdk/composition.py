@@ -96,9 +96,7 @@ async def compose(
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
     trusted, is_distrusted, problems = await _trust(options, paths)
     roots = find_roots(options.cwd, paths)
-    changes = (lambda: False) if options.trust else partial(trust.has_changed, options.cwd, paths)
-    found = partial(supplying.Supplies, trusted=trusted, has_changed=changes, roots=roots)
-    supplies = cache(lambda: found(options.cwd, paths, settings))
+    supplies = cache(lambda: _supplies(options, paths, settings, trusted, roots))
     host = await _load_extensions(options, settings, paths, supplies, roots, events := EventBus(), services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
     environment = await _open_environment(options, conversation, runner, models, settings, services, events)
@@ -322,6 +320,17 @@ def _thinking_level(
     """In order: the flag, the model name's suffix, the session's last level, the setting."""
     logged = thinking_level(conversation.context().thinking)
     return options.thinking or resolved.thinking or logged or settings.default_thinking_level
+
+
+def _supplies(
+    options: SessionOptions, paths: Paths, settings: Settings, trusted: bool, roots: Sequence[Root]
+) -> "Supplies":
+    def has_changed() -> bool:
+        return not options.trust and trust.has_changed(options.cwd, paths)
+
+    return supplying.Supplies(
+        options.cwd, paths, settings, trusted=trusted, has_changed=has_changed, roots=roots
+    )
 
 
 async def _trust(options: SessionOptions, paths: Paths) -> tuple[bool, bool, list[str]]:
