@@ -361,6 +361,11 @@ def search_without_a_provider(folder: Path) -> Asked:
 
 
 @request
+def browser(folder: Path) -> Asked:
+    return "browser", {"action": "run", "name": "n" * 100_000, "code": "return tab.url()"}
+
+
+@request
 def goal_of_a_checkpoint(folder: Path) -> Asked:
     return "checkpoint", {"goal": "g" * 100_000}
 

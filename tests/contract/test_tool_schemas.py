@@ -248,6 +248,43 @@ def test_schemas(tmp_path: Path) -> None:
                 },
                 "required": ["query"],
             },
+            "browser": {
+                "type": "object",
+                "properties": {
+                    "action": {"enum": ["close", "open", "run"], "type": "string"},
+                    "name": {"type": "string"},
+                    "url": {"type": "string"},
+                    "code": {"type": "string"},
+                    "viewport": {
+                        "type": "object",
+                        "properties": {
+                            "width": {"type": "integer", "minimum": 1, "maximum": 10000},
+                            "height": {"type": "integer", "minimum": 1, "maximum": 10000},
+                            "scale": {"type": "number", "minimum": 0.1, "maximum": 10},
+                        },
+                        "required": ["width", "height"],
+                    },
+                    "wait_until": {
+                        "enum": ["domcontentloaded", "load", "networkidle0", "networkidle2"],
+                        "type": "string",
+                    },
+                    "dialogs": {"enum": ["accept", "dismiss"], "type": "string"},
+                    "app": {
+                        "type": "object",
+                        "properties": {
+                            "path": {"type": "string"},
+                            "cdp_url": {"type": "string"},
+                            "args": {"type": "array", "items": {"type": "string"}},
+                            "target": {"type": "string"},
+                        },
+                        "required": [],
+                    },
+                    "persist": {"type": "boolean"},
+                    "all": {"type": "boolean"},
+                    "kill": {"type": "boolean"},
+                },
+                "required": ["action"],
+            },
             "task": {
                 "type": "object",
                 "properties": {

@@ -19,6 +19,7 @@ from tau.config.settings import Settings
 CASES = {
     "tools.approvalMode": ("workspace", "ask", "yolo"),
     "async.maxJobs": (5, 2, 50),
+    "browser.maxTabs": (5, 2, 50),
     "async.exitWaitSeconds": (60, 0, 86_400),
     "retry.maxRetries": (3, 0, 100),
     "hooks.onError": ("ask", "block", "allow"),

@@ -109,6 +109,7 @@ _TABLE = {
             *("lsp", "[restart|check FILE]"),
             *("Show language servers, or check files", "lsp.lsp", ANY_TIME),
         ),
+        ("browser", "[headless|visible]", "Open tabs without or with a window", "browser.browser", ANY_TIME),
         ("agents", "[stop ID|all] [VERB ID]", "Show, stop and message subagents", "agents.agents", ANY_TIME),
         ("plugins", "", "Show plugins and Python extensions", "extensions.plugins", ANY_TIME),
         ("reload-plugins", "", "Load Python extensions again", "extensions.reload_plugins", IDLE),

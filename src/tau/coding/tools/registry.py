@@ -24,6 +24,7 @@ _ask = late("tau.coding.tools.ask")
 _ast_edit = late("tau.coding.tools.ast_edit")
 _ast_grep = late("tau.coding.tools.ast_grep")
 _bash = late("tau.coding.tools.bash")
+_browser = late("tau.coding.tools.browser")
 _checkpoint = late("tau.coding.tools.checkpoint")
 _edit = late("tau.coding.tools.edit")
 _edit_hashline = late("tau.coding.tools.edit_hashline")
@@ -132,6 +133,10 @@ TOOLS: dict[str, ToolEntry] = {
     "web_search": ToolEntry(
         lambda parts: _web_search.WebSearchTool(parts.settings, parts.web),
         lambda parts: parts.settings.web_search.enabled and parts.web is not None,
+    ),
+    "browser": ToolEntry(
+        lambda parts: _browser.BrowserTool(parts.settings, parts.resources.browser, parts.web),
+        lambda parts: parts.resources.browser is not None,
     ),
     "task": ToolEntry(
         lambda parts: _task.Delegate(parts.settings, parts.team, parts.agent),

@@ -24,6 +24,7 @@ ONE_LINE = frozenset(
         "add-dir",
         "agents",
         "lsp",
+        "browser",
         "plugins",
         "reload-plugins",
         "mcp",
