@@ -115,7 +115,7 @@ def test_cookies_stay_with_a_persistent_tab_only(tmp_path: Path) -> None:
     [
         (open_page("ftp://a.example/"), "ftp://a.example/ cannot be opened; use http, https or file."),
         (open_page("javascript:alert(1)"), "javascript:alert(1) cannot be opened; use http, https or file."),
-        (open_page("http://a b/"), "The address contains spaces or control characters; encode them."),
+        (open_page("http://a b/"), "http://a b/ has no valid host."),
         (run("  "), "Missing required parameter 'code' for action 'run'."),
         (open_page(app={"path": "missing"}), "There is no program "),
         (
@@ -128,6 +128,6 @@ def test_cookies_stay_with_a_persistent_tab_only(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_a_call_refuses(call: Use, text: str, tmp_path: Path) -> None:
+def test_calls_are_refused_with_a_reason(call: Use, text: str, tmp_path: Path) -> None:
     (result,) = browse(tmp_path, [call])
     assert result.is_error and text in result.text

@@ -129,11 +129,14 @@ class Session:
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
         self.settings, self.trusted, self.hooks = parts.settings, parts.trusted, parts.hooks
         self.sandbox, self.language_servers = parts.resources.sandbox, parts.resources.language_servers
-        self.browser = parts.resources.browser
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.supplies, self.complete, self.command_hooks = parts.supplies, parts.complete, parts.command_hooks
-        self.activities, self.abort = parts.activities, parts.activities.abort
-        self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
+        self.browser, self.activities = parts.resources.browser, parts.activities
+        self.abort, self.subscribe, self.emit = (
+            self.activities.abort,
+            parts.events.subscribe,
+            parts.events.emit,
+        )
         self.stats, self.extensions, self.team = UsageStats(parts.log), parts.extensions, parts.team
         self.requests = RequestSetup(
             log=parts.log,

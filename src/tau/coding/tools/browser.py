@@ -242,8 +242,8 @@ def _page_url(url: str | None) -> str:
         text = f"{'http' if local else 'https'}://{text}"
     elif scheme[1].lower() not in _SCHEMES:
         raise ToolError(f"{shortened(clean_line(text), 200)} cannot be opened; use http, https or file.")
-    if re.search(r"[\x00-\x20\x7f]", text):
-        raise ToolError("The address contains spaces or control characters; encode them.")
+    if re.search(r"[\x00-\x1f\x7f]", text):
+        raise ToolError("The address contains control characters; encode them.")
     return text
 
 
@@ -255,8 +255,8 @@ def _hosts(url: str) -> tuple[str, ...]:
         host = parse.urlsplit(url).hostname
     except ValueError:
         raise ToolError(f"{shortened(clean_line(url), 200)} is not a valid address.") from None
-    if not host:
-        raise ToolError(f"{shortened(clean_line(url), 200)} has no host.")
+    if not host or " " in host:
+        raise ToolError(f"{shortened(clean_line(url), 200)} has no valid host.")
     return (str(host),)
 
 

@@ -10,6 +10,7 @@ from tau.modes.interactive.tool_views.image_body import pictures
 from tau.modes.interactive.tool_views.labels import (
     elapsed,
     first_line,
+    flag_arg,
     heading,
     note,
     one_line,
@@ -52,7 +53,7 @@ def _subject(view: ToolCallView, action: str, source: str) -> str:
         return one_line(first_line(source), 200) + tab
     if action == "open":
         return (one_line(text_arg(view, "url"), 200) or "blank") + tab
-    return "all" if view.args.get("all") is True else one_line(name or MAIN, 40)
+    return "all" if flag_arg(view, "all") else one_line(name or MAIN, 40)
 
 
 def _facts(view: ToolCallView, details: BrowserDetails | None) -> str:
