@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?=
 PYTHONS := python3.14 python3.13 python3.12 python3.11 python3
-PACKAGES := tmux bwrap=bubblewrap strace openssl rg=ripgrep ssh=openssh-client /usr/sbin/sshd=openssh-server zsh fish mksh busybox sshfs chromium
+PACKAGES := tmux bwrap=bubblewrap strace openssl rg=ripgrep ssh=openssh-client /usr/sbin/sshd=openssh-server zsh fish mksh busybox sshfs chromium prosody gh
 # One more than cores: tests wait for other programs a third of the time.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 ARGS ?=
@@ -137,7 +137,8 @@ $(RUN_STAMP): | $(BIN)/python
 	$(call install,local,,run)
 
 $(TEST_STAMP): | $(BIN)/python
-	$(call install,dev$(comma)local$(comma)judges$(comma)acp$(comma)serve,[dev$(comma)judges$(comma)acp$(comma)serve],test)
+	$(call install,dev$(comma)local$(comma)judges$(comma)acp$(comma)serve$(comma)$(CHANNELS),[dev$(comma)judges$(comma)acp$(comma)serve$(comma)$(CHANNELS)],test)
 	@rm -f $(VENV)/.installed-run-*; touch $(RUN_STAMP)
 
 comma := ,
+CHANNELS := xmpp,telegram,whatsapp

@@ -10,12 +10,13 @@ from typing import Any
 import pyjson5
 
 from tau.relay.agent_run import agent_runner
-from tau.relay.channels.channel import ChannelDown, ChannelLimits
+from tau.relay.channels.channel import ChannelDown, ChannelLimits, ChannelLink, ChatChannel, OptionalSteps
 from tau.relay.config import RelayHome, parse_config
 from tau.relay.journal import MessageJournal
 from tau.relay.log import RelayLog
 from tau.relay.message import InboundMessage
 from tau.relay.relay import Relay
+from tests.support.limits import HANG_S
 
 # Prints what it was asked as Claude Code does; the words in the prompt make it slow, fail or send a file.
 AGENT = """#!/bin/sh
@@ -31,13 +32,7 @@ printf '{"type":"result","result":"%s","session_id":"real-id","is_error":false}\
 """
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not holds():  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-
-
-class MemoryChannel:
+class MemoryChannel(OptionalSteps):
     name = "memory"
 
     def __init__(self, **limits: Any) -> None:
@@ -51,7 +46,7 @@ class MemoryChannel:
         self.refused = 0
         self._changed = asyncio.Condition()
 
-    async def start(self) -> None:
+    async def start(self, link: ChannelLink) -> None:
         pass
 
     async def events(self) -> AsyncIterator[InboundMessage]:
@@ -79,15 +74,9 @@ class MemoryChannel:
     async def typing(self, chat: str, on: bool) -> None:
         self.typed += on
 
-    async def mark_read(self, message: InboundMessage) -> None:
-        pass
-
-    async def close(self) -> None:
-        pass
-
     async def wait(self, texts: int = 0, files: int = 0) -> list[str]:
         """The texts sent so far, once there are that many."""
-        async with asyncio.timeout(30), self._changed:
+        async with asyncio.timeout(HANG_S), self._changed:
             await self._changed.wait_for(lambda: len(self.sent) >= texts and len(self.files) >= files)
         return [text for _, text in self.sent]
 
@@ -111,6 +100,7 @@ class Chat:
         self.home.create()
         self.config = parse_config(pyjson5.encode({"inbound": inbound, **config}).encode(), self.home.config)
         self.channel = MemoryChannel()
+        self.open: Callable[[RelayLog], ChatChannel] | None = None  # another channel than the one in memory
         self._count = 0
 
     @asynccontextmanager
@@ -118,7 +108,8 @@ class Chat:
         self.channel = MemoryChannel(text_units=self.channel.limits.text_units)
         journal, runner = MessageJournal(self.home.journal), agent_runner()
         log = RelayLog(self.home.state / "relay.log", self.config.logging)
-        self.relay = relay = Relay(self.config, self.home, [self.channel], journal, runner, log)
+        channel = self.open(log) if self.open else self.channel
+        self.relay = relay = Relay(self.config, self.home, [channel], journal, runner, log)
         try:
             async with asyncio.TaskGroup() as group:
                 work = group.create_task(relay.run())
@@ -138,7 +129,15 @@ class Chat:
         )
 
     def prompts(self) -> list[str]:
-        return [line.partition("|")[2].strip() for line in self.calls.read_text().splitlines()]
+        return [line.partition("|")[2].strip() for line in self._calls()]
 
     def arguments(self) -> list[str]:
-        return [line.partition("|")[0] for line in self.calls.read_text().splitlines()]
+        return [line.partition("|")[0] for line in self._calls()]
+
+    def _calls(self) -> list[str]:
+        return self.calls.read_text().splitlines() if self.calls.exists() else []
+
+    def log(self) -> str:
+        """The end of the relay's log, for messages of failed tests."""
+        path = self.home.state / "relay.log"
+        return path.read_text()[-3000:] if path.exists() else "no log"

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from tau.relay.agent_run import agent_runner
-from tau.relay.channels.channel import ChannelLimits
+from tau.relay.channels.channel import ChannelLimits, ChannelLink, OptionalSteps
 from tau.relay.config import RelayHome, parse_config
 from tau.relay.journal import MessageJournal
 from tau.relay.log import RelayLog
@@ -18,7 +18,7 @@ from tau.relay.message import InboundMessage
 from tau.relay.relay import Relay
 
 
-class SpoolChannel:
+class SpoolChannel(OptionalSteps):
     """Delivers every line of the spool at each start, as a server does that was not told what arrived."""
 
     name = "spool"
@@ -27,7 +27,7 @@ class SpoolChannel:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def start(self) -> None:
+    async def start(self, link: ChannelLink) -> None:
         pass
 
     async def events(self) -> AsyncIterator[InboundMessage]:
@@ -50,15 +50,6 @@ class SpoolChannel:
         self, chat: str, data: bytes, type: str, name: str, caption: str, *, key: str
     ) -> str:
         raise NotImplementedError
-
-    async def typing(self, chat: str, on: bool) -> None:
-        pass
-
-    async def mark_read(self, message: InboundMessage) -> None:
-        pass
-
-    async def close(self) -> None:
-        pass
 
 
 async def main(folder: Path) -> None:

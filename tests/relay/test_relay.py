@@ -7,7 +7,9 @@ import pytest
 
 from tau.base.clock import now_ms
 from tau.relay.message import ChatFile
-from tests.relay.chat import Chat, until
+from tests.relay.chat import Chat
+from tests.support.idle import until
+from tests.support.limits import HANG_S
 
 
 def test_a_message_is_answered_and_the_next_one_resumes_the_session(tmp_path: Path) -> None:
@@ -49,7 +51,7 @@ def test_stop_kills_the_run_and_skips_the_queue(tmp_path: Path) -> None:
     async def main() -> None:
         async with chat.running() as relay:
             chat.send("sleep")
-            await until(lambda: chat.calls.exists())
+            await until(lambda: chat.calls.exists(), HANG_S, chat.log)
             chat.send("later")
             chat.send("Stop")
             assert await chat.channel.wait(1) == ["Agent was aborted."]
@@ -206,7 +208,7 @@ def test_a_channel_that_is_down_gets_its_answers_later(tmp_path: Path) -> None:
         async with chat.running() as relay:
             chat.channel.down = True
             chat.send("hello")
-            await until(lambda: not relay.outboxes["memory"].connected.is_set() and chat.channel.refused > 0)
+            await until(lambda: chat.channel.refused > 0, HANG_S, chat.log)
             chat.channel.down = False
             relay.outboxes["memory"].connected.set()
             assert await chat.channel.wait(1) == ["hello"]

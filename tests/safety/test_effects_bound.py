@@ -6,7 +6,7 @@ import sqlite3
 import struct
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec import Struct
@@ -158,8 +158,8 @@ class OtherPreview(Watch):
     """Another call proposes a change of the same files while the question about the first is open."""
 
     async def before_tool(self, question: ToolQuestion) -> str | None:
-        if isinstance(question.tool, Resolve):
-            previews = question.tool._previews
+        if question.tool.name == "resolve":
+            previews = cast("Resolve", question.tool)._previews
             assert previews.pending is not None
             previews.propose(previews.pending)
         return None

@@ -5,8 +5,8 @@ import struct
 
 import pytest
 
-from tau.backends.sandbox.network.addresses import is_public
 from tau.backends.sandbox.network.targets import RefusedTargetError, Target, parse_authority
+from tau.base.addresses import is_public
 from tests.safety.network_rig import (
     PUBLIC,
     ProxyRig,

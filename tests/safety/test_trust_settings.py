@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 from msgspec import Meta
-from msgspec.structs import fields
 
 from tau.config import setting_scopes
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import user_paths
 from tau.config.setting_table import setting_values, settings_by_key
 from tau.config.setting_values import value_problem
-from tau.config.settings import Settings
 
 # For each setting that a project may tighten: the user's value, a stricter one, a looser one.
 CASES = {
@@ -22,6 +20,8 @@ CASES = {
     "browser.maxTabs": (5, 2, 50),
     "async.exitWaitSeconds": (60, 0, 86_400),
     "retry.maxRetries": (3, 0, 100),
+    "github.cache.softTtlSec": (300, 0, 9_000),
+    "github.cache.hardTtlSec": (600, 0, 9_000),
     "hooks.onError": ("ask", "block", "allow"),
     "task.maxRecursionDepth": (2, 0, 10),
     "ttsr.interruptMode": ("tool-only", "always", "never"),
@@ -55,11 +55,7 @@ def test_someone_has_decided_on_the_scope_of_every_setting() -> None:
 
 
 def meta_of(key: str) -> Meta:
-    struct: Any = Settings
-    for part in key.split("."):
-        one = next(field for field in fields(struct) if field.encode_name == part)
-        struct = one.type
-    (meta,) = struct.__metadata__
+    (meta,) = settings_by_key()[key].annotation.__metadata__
     assert isinstance(meta, Meta)
     return meta
 

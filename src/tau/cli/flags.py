@@ -389,7 +389,7 @@ _COMMANDS = (
     ),
     Subcommand(
         "worktree [list|show|apply|clean]",
-        "look after copies of repositories that isolated agents left",
+        "look after copies of repositories that isolated agents left, and work trees of pull requests",
         "list show apply clean",
         "--dry-run",
     ),
@@ -461,6 +461,12 @@ _COMMANDS = (
         "list search show add edit forget clear stats doctor export import",
         "--json --scope --yes",
         completes=FILE,
+    ),
+    Subcommand(
+        "github cache stats|clear",
+        "show or delete what is kept of issues and pull requests",
+        "cache",
+        "--json",
     ),
     Subcommand("completions bash|zsh|fish", "print a shell completion script", "bash zsh fish"),
 )

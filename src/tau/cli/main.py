@@ -28,6 +28,7 @@ doctor_command = late("tau.cli.doctor_command")
 export_command = late("tau.cli.export_command")
 extensions_command = late("tau.cli.extensions_command")
 agents_command = late("tau.cli.agents_command")
+github_command = late("tau.cli.github_command")
 worktree_command = late("tau.cli.worktree_command")
 hooks_command = late("tau.cli.hooks_command")
 relay_command = late("tau.cli.relay_command")
@@ -125,7 +126,9 @@ def run_mode(parsed: "ParsedArgs", mode: "Mode") -> int:
     gc.freeze()
     gc.enable()
     timing.mark("other imports")
-    return begin(parsed, mode)
+    code = begin(parsed, mode)
+    gc.freeze()  # the process ends, and would look for garbage once more
+    return code
 
 
 def run_subcommand(name: str, words: list[str]) -> int:
@@ -154,6 +157,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "doctor": doctor_command,
         "export": export_command,
         "extensions": extensions_command,
+        "github": github_command,
         "hooks": hooks_command,
         "relay": relay_command,
         "rules": rules_command,

@@ -44,7 +44,8 @@ def run(words: Sequence[str]) -> int:
 
 def _run(home: RelayHome, parsed: ParsedArgs) -> int:
     config = configs.load_config(home.config)
-    names = [name for text in parsed.all("channel") for name in text.split(",")] or ["console"]
+    names = [name for text in parsed.all("channel") for name in text.split(",")]
+    names = names or composition.configured(config)
     if unknown := [name for name in names if name not in composition.CHANNELS]:
         raise UsageError(f'There is no channel "{unknown[0]}"; there are {", ".join(composition.CHANNELS)}.')
 

@@ -184,10 +184,15 @@ usage: tau agents [list] [--json]            list the agents that can be started
                                              copy the bundled agents to your folder of agents, to change them
 """,
     "worktree": """\
-usage: tau worktree [list]                   list copies of repositories that isolated agents left
+usage: tau worktree [list]                   list copies of repositories that isolated agents left, and work
+                                             trees of pull requests
        tau worktree show NAME                show what changed in one
        tau worktree apply NAME               merge one into its repository, and remove it
        tau worktree clean [--dry-run]        remove those without changes; others stay, with a patch
+""",
+    "github": """\
+usage: tau github cache stats [--json]  show what is kept of issues and pull requests
+       tau github cache clear           delete it
 """,
     "hooks": """\
 usage: tau hooks [list] [--json]  list command hooks, where each is from, and what is wrong with it

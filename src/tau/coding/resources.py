@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from tau.backends.lsp.pool import LanguageServers
     from tau.backends.ssh.connections import Connections
     from tau.backends.ssh.hosts import SshHost
+    from tau.coding.github.access import GithubAccess
     from tau.coding.late_browser import LateBrowser
     from tau.coding.project_memory import ProjectMemory
     from tau.coding.sandbox import LateSandbox
 
+github_access = late("tau.coding.github.access")
 late_browsers = late("tau.coding.late_browser")
 project_memory = late("tau.coding.project_memory")
 ssh_connections = late("tau.backends.ssh.connections")
@@ -43,6 +45,7 @@ class SessionResources(Struct, frozen=True, kw_only=True):
     language_servers: "LanguageServers | None" = None
     memory: "ProjectMemory | None" = None
     browser: "LateBrowser | None" = None
+    github: "GithubAccess | None" = None
     warnings: list[str] = []
 
 
@@ -64,7 +67,11 @@ async def open_resources(
     memory = (
         None if settings.memory.backend == "off" else project_memory.open_memory(paths, cwd, settings.memory)
     )
-    known = SessionResources(shell=shell, kernels=kernels, sandbox=sandbox, memory=memory)
+    github = None
+    if settings.github.enabled:
+        github = github_access.GithubAccess(outside or runner, cwd, paths, settings.github)
+        services.push_async_callback(github.background.close)
+    known = SessionResources(shell=shell, kernels=kernels, sandbox=sandbox, memory=memory, github=github)
     if settings.browser.enabled and find_browser(environ) is not None and has_browser_driver():
         browser = late_browsers.LateBrowser(runner, settings, sandbox, environ)
         await services.enter_async_context(browser)

@@ -69,22 +69,27 @@ class Fence(Hooks):
         self._mark = mark
         self._hosts = hosts
         self._calls: dict[str, tuple[str, int | None]] = {}  # ids, with an origin, or when a command began
+        self._foreign: set[str] = set()  # calls whose errors are also in the words of others
 
     async def before_tool(self, question: ToolQuestion) -> None:
         effects = question.effects
         origin = self._find_origin(effects)
         if origin or effects.runs:
             self._calls[question.call.id] = (origin, self._mark() if effects.runs else None)
+        if effects.mcp or effects.network:
+            self._foreign.add(question.call.id)
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
         origin, mark = self._calls.pop(call.id, ("", None))
+        is_own_error = output.is_error and mark is None and call.id not in self._foreign
+        self._foreign.discard(call.id)
         for id, (other, began) in self._calls.items() if origin else ():
             if began is not None:  # a cell that made this call, and may print its result
                 self._calls[id] = (other or origin, began)
         if not origin and mark is not None:
             origin = ", ".join(dict.fromkeys(self._hosts(mark)))
         texts = [part.text for part in output.content if isinstance(part, TextContent)]
-        if not origin or not any(text.strip() for text in texts) or (output.is_error and mark is None):
+        if not origin or not any(text.strip() for text in texts) or is_own_error:
             return output
         fenced = iter(fence(texts, origin))
         content = [

@@ -23,109 +23,58 @@ SearchProviderName = Literal[
 
 
 class ContextFilesSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[
-        bool, Meta(description="Send instructions such as AGENTS.md and CLAUDE.md to the model")
-    ] = True
+    enabled: bool = True
 
 
 class SkillsSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Offer skills to the model")] = True
-    enable_skill_commands: Annotated[bool, Meta(description="Offer skills as commands: /skill:NAME")] = True
-    enable_tau_user: Annotated[bool, Meta(description="Skills in your tau folder")] = True
-    enable_tau_project: Annotated[bool, Meta(description="Skills in the .tau folder of projects")] = True
-    enable_pi_user: Annotated[bool, Meta(description="Skills in your folders of pi and omp")] = True
-    enable_pi_project: Annotated[bool, Meta(description="Skills in the .pi and .omp folders of projects")] = (
-        True
-    )
-    enable_claude_user: Annotated[bool, Meta(description="Skills in ~/.claude")] = True
-    enable_claude_project: Annotated[bool, Meta(description="Skills in the .claude folder of projects")] = (
-        True
-    )
-    enable_codex_user: Annotated[bool, Meta(description="Skills in ~/.codex")] = True
-    custom_directories: Annotated[
-        list[str], Meta(description="More folders with skills: each folder in them that has a SKILL.md")
-    ] = []
-    include_skills: Annotated[
-        list[str], Meta(description="Offer only skills whose name matches a pattern, such as pdf*")
-    ] = []
-    ignored_skills: Annotated[
-        list[str],
-        Meta(description="Do not offer skills whose name matches a pattern", extra={"joined": True}),
-    ] = []
-    listing_tokens: Annotated[
-        int,
-        Meta(
-            description="Tokens for the list of skills in the prompt; 0: 1% of the window, at least 2,000",
-            ge=0,
-            le=100_000,
-        ),
-    ] = 0
+    enabled: bool = True
+    enable_skill_commands: bool = True
+    enable_tau_user: bool = True
+    enable_tau_project: bool = True
+    enable_pi_user: bool = True
+    enable_pi_project: bool = True
+    enable_claude_user: bool = True
+    enable_claude_project: bool = True
+    enable_codex_user: bool = True
+    custom_directories: list[str] = []
+    include_skills: list[str] = []
+    ignored_skills: Annotated[list[str], Meta(extra={"joined": True})] = []
+    listing_tokens: Annotated[int, Meta(ge=0, le=100_000)] = 0
 
 
 class RulesSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Use rules: those in files, and those that come with tau")] = (
-        True
-    )
+    enabled: bool = True
 
 
 class StreamRuleSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Let rules watch what the model writes")] = True
-    context_mode: Annotated[
-        Literal["discard", "keep"],
-        Meta(description="Whether the model sees the answer that a rule interrupted"),
-    ] = "discard"
-    interrupt_mode: Annotated[
-        Literal["never", "prose-only", "tool-only", "always"],
-        Meta(description="What a rule may interrupt; otherwise it reminds the model afterwards"),
-    ] = "always"
-    repeat_mode: Annotated[
-        Literal["once", "after-gap"], Meta(description="Whether a rule may trigger again in a session")
-    ] = "once"
-    repeat_gap: Annotated[
-        int, Meta(description="Answers before a rule may trigger again, with after-gap", ge=1, le=10_000)
-    ] = 10
-    max_interrupts: Annotated[
-        int, Meta(description="Interruptions per prompt; later matches only remind", ge=0, le=100)
-    ] = 5
-    builtin_rules: Annotated[bool, Meta(description="Use the rules that come with tau")] = True
-    disabled_rules: Annotated[list[str], Meta(description="Rules to ignore, by name")] = []
+    enabled: bool = True
+    context_mode: Literal["discard", "keep"] = "discard"
+    interrupt_mode: Literal["never", "prose-only", "tool-only", "always"] = "always"
+    repeat_mode: Literal["once", "after-gap"] = "once"
+    repeat_gap: Annotated[int, Meta(ge=1, le=10_000)] = 10
+    max_interrupts: Annotated[int, Meta(ge=0, le=100)] = 5
+    builtin_rules: bool = True
+    disabled_rules: list[str] = []
 
 
 class HooksSettings(Struct, frozen=True, rename="camel"):
-    on_error: Annotated[
-        Literal["ask", "block", "allow"],
-        Meta(description="What happens to a call or prompt when a hook that guards it fails"),
-    ] = "ask"
-    disabled: Annotated[
-        list[str], Meta(description="Command hooks that do not run, by the id in tau hooks list")
-    ] = []
-    allowed_hosts: Annotated[
-        list[str], Meta(description="Hosts that http hooks may call, besides this machine")
-    ] = []
+    on_error: Literal["ask", "block", "allow"] = "ask"
+    disabled: list[str] = []
+    allowed_hosts: list[str] = []
 
 
 class LspSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Use language servers that are installed")] = True
-    lazy: Annotated[bool, Meta(description="Start them when they are needed, not with the session")] = True
-    format_on_write: Annotated[bool, Meta(description="Format files that write creates or replaces")] = False
-    diagnostics_on_write: Annotated[
-        bool, Meta(description="Show the agent the errors of files that it writes")
-    ] = True
-    diagnostics_on_edit: Annotated[bool, Meta(description="And of files that it edits")] = False
-    diagnostics_deduplicate: Annotated[
-        bool, Meta(description="Show an error once until it changes, not after every edit")
-    ] = True
+    enabled: bool = True
+    lazy: bool = True
+    format_on_write: bool = False
+    diagnostics_on_write: bool = True
+    diagnostics_on_edit: bool = False
+    diagnostics_deduplicate: bool = True
 
 
 class FetchSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Let read fetch web addresses")] = True
-    allow_private: Annotated[
-        list[str],
-        Meta(
-            description="Private hosts that read may fetch: localhost:3000, 10.0.0.0/8, wiki.corp or"
-            " *.corp:8080"
-        ),
-    ] = []
+    enabled: bool = True
+    allow_private: list[str] = []
 
 
 class BrowserSettings(Struct, frozen=True, rename="camel"):
@@ -142,49 +91,33 @@ class BrowserSettings(Struct, frozen=True, rename="camel"):
 
 
 class WebProviderSettings(Struct, frozen=True, rename="camel"):
-    web_search: Annotated[
-        Literal["auto"] | SearchProviderName,
-        Meta(description="Search provider to try first; auto: in the order of tau search --providers"),
-    ] = "auto"
-    fetch: Annotated[
-        Literal["auto", "native", "trafilatura", "lynx", "parallel", "jina"],
-        Meta(
-            description="Converts web pages to text; auto and native: here, trafilatura and lynx: with"
-            " that program, jina and parallel: that service gets the address"
-        ),
-    ] = "auto"
+    web_search: Literal["auto"] | SearchProviderName = "auto"
+    fetch: Literal["auto", "native", "trafilatura", "lynx", "parallel", "jina"] = "auto"
 
 
 class WebSearchSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Offer web search if a provider has a key")] = True
+    enabled: bool = True
 
 
 class ExaSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Use Exa")] = True
-    enable_search: Annotated[bool, Meta(description="Search with Exa")] = True
+    enabled: bool = True
+    enable_search: bool = True
 
 
 class SearxngSettings(Struct, frozen=True, rename="camel"):
-    endpoint: Annotated[str | None, Meta(description="Address of your SearXNG server")] = None
-    token: Annotated[str | None, Meta(description="Bearer token for it")] = None
-    basic_username: Annotated[str | None, Meta(description="User name for it")] = None
-    basic_password: Annotated[str | None, Meta(description="Password for it")] = None
-    categories: Annotated[str | None, Meta(description="Categories to search, such as it,science")] = None
-    language: Annotated[str | None, Meta(description="Language of the results, such as en")] = None
+    endpoint: str | None = None
+    token: str | None = None
+    basic_username: str | None = None
+    basic_password: str | None = None
+    categories: str | None = None
+    language: str | None = None
 
 
 class McpSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Start the MCP servers that files define")] = True
-    discovery_mode: Annotated[bool, Meta(description="Old name of tools.discoveryMode: mcp-only")] = False
-    sampling_tokens: Annotated[
-        int,
-        Meta(
-            description="Tokens per session that servers may use from your model; 0: none",
-            ge=0,
-            extra={"scope": "user"},
-        ),
-    ] = 20_000
+    enabled: bool = True
+    discovery_mode: bool = False
+    sampling_tokens: Annotated[int, Meta(ge=0, extra={"scope": "user"})] = 20_000
 
 
 class TitlesSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Name interactive sessions with the smol model")] = True
+    enabled: bool = True

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
 from tau.base.errors import UsageError
@@ -101,7 +101,7 @@ def _load(
     _merge(merged, given)
     origins.update(dict.fromkeys(_names(given), SettingOrigin("flag")))
     try:
-        settings = convert(_nest(merged), Settings)
+        settings = table.convert_settings(_nest(merged)) if merged else Settings()
     except ValidationError:
         _raise_for_bad_value(sources, given)
         raise

@@ -1,10 +1,12 @@
 """The settings as people see them: a table by dotted key, derived from the struct."""
 
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
-from msgspec import Meta, Struct, to_builtins
-from msgspec.json import schema
+from msgspec import Meta, Struct, convert, to_builtins
+from msgspec.json import decode, schema
 from msgspec.structs import FieldInfo, fields, replace
 
 from tau.base.late import late
@@ -48,8 +50,7 @@ def setting_of(key: str) -> Setting | None:
     setting = _describe(name, one)
     if not member:
         return setting
-    value: Any = get_args(one.type.__origin__)[1]
-    annotation: Any = Annotated[value, Meta(description=setting.description)]
+    annotation = _annotated(get_args(setting.annotation.__origin__)[1])
     return replace(setting, key=key, default=None, annotation=annotation, members=())
 
 
@@ -61,7 +62,7 @@ def split_member(key: str) -> tuple[str, str]:
         if one is None:
             break
         if not _is_group(one):
-            is_map = get_origin(one.type.__origin__) is dict
+            is_map = get_origin(_annotated(one.type).__origin__) is dict
             return (key[:place], key[place + 1 :]) if is_map else (key, "")
         place = key.find(".", place + 1)
     return key, ""
@@ -75,6 +76,15 @@ def is_setting_group(key: str) -> bool:
 def describe_settings() -> list[Setting]:
     """The settings table, for `tau config list` and the docs."""
     return list(settings_by_key().values())
+
+
+def convert_settings(values: Mapping[str, Any]) -> Settings:
+    """The settings with these nested values. Raises ValidationError. Only their types are looked at."""
+    known = _fields_of(Settings)
+    named = {
+        known[key].name: convert(value, known[key].type) for key, value in values.items() if key in known
+    }
+    return replace(Settings(), **named)
 
 
 def setting_values(settings: Settings) -> dict[str, Any]:
@@ -92,6 +102,12 @@ def setting_values(settings: Settings) -> dict[str, Any]:
 def settings_schema() -> dict[str, Any]:
     whole = schema(Settings)
     definitions = whole.pop("$defs")
+    for key, description in _descriptions().items():
+        struct: type[Struct] = Settings
+        *groups, name = key.split(".")
+        for group in groups:
+            struct = _fields_of(struct)[group].type
+        definitions[struct.__name__]["properties"][name]["description"] = description
     top = definitions.pop("Settings")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": definitions}
 
@@ -125,10 +141,22 @@ def _field_of(key: str) -> FieldInfo | None:
 
 
 def _describe(key: str, one: FieldInfo) -> Setting:
-    (meta,) = one.type.__metadata__
+    annotation = _annotated(one.type)
+    (meta,) = annotation.__metadata__
     default = one.default_factory() if callable(one.default_factory) else one.default
     extra = meta.extra or {}
     scope: Scope = extra.get("scope") or scopes.scope_of(key)
     joined = extra.get("joined", False)
     members = extra.get("members", ())
-    return Setting(key, default, meta.description, scope, one.type, joined, members)
+    return Setting(key, default, _descriptions().get(key, ""), scope, annotation, joined, members)
+
+
+def _annotated(type: Any) -> Any:
+    """With what else is known of the values, which may be nothing."""
+    return type if hasattr(type, "__metadata__") else Annotated[type, Meta()]
+
+
+@cache
+def _descriptions() -> dict[str, str]:
+    """By dotted key; apart from the struct, because a start needs none."""
+    return decode(Path(__file__).with_name("setting_descriptions.json").read_bytes(), type=dict[str, str])

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from msgspec import Struct
 
 from tau.base.programs import find_program
+from tau.config.settings import Settings
 
 BROWSER_VARIABLE = "TAU_BROWSER_PATH"
 BROWSERS = (
@@ -84,3 +85,11 @@ class WebAccess(Struct):
     key: Callable[[str], Awaitable[str | None]] = _no_key
     has_key: Callable[[str], bool] = lambda name: False
     judge: Callable[[str], bool | None] = lambda host: None
+
+
+def has_search(settings: Settings, access: WebAccess | None) -> bool:
+    """Whether a search provider can be used. Without one, the tool would only cost tokens."""
+    if access is None:
+        return False
+    named = settings.providers.web_search == "exa" or settings.searxng.endpoint
+    return bool(named or any(map(access.has_key, SEARCH_KEYS)))

@@ -14,25 +14,39 @@ if TYPE_CHECKING:
 delivery = late("tau.coding.jobs.delivery")
 ports = late("tau.coding.task.ports")
 
+STALLED_MS = 60_000
 USAGE = "Usage: /agents [stop ID|all] [message ID TEXT] [result|diff|apply|discard|revive|forget ID] [kinds]."
 
 
+def agent_state(row: "AgentProgress") -> str:
+    """How its work is going, in a word or two."""
+    if row.waiting:
+        return "waiting for you"
+    is_stalled = row.status == "running" and row.quiet_ms >= STALLED_MS
+    return "stalled" if is_stalled else row.status
+
+
+def agent_activity(row: "AgentProgress") -> str:
+    """The current tool and its target, or what the agent is for."""
+    return f"{row.current_tool} {row.current_target}".strip() or row.description or row.task
+
+
+def rank(row: "AgentProgress") -> int:
+    """Those that wait for the user come first, then those that failed; those that are done come last."""
+    return 0 if row.waiting else {"failed": 1, "aborted": 1, "completed": 3}.get(row.status, 2)
+
+
 def describe_row(row: "AgentProgress") -> str:
-    """One agent in one line: waiting for the user first, then what it does."""
-    state: str = "waiting for you" if row.waiting else row.status
-    if row.status == "running" and row.quiet_ms >= 60_000:
-        state = "stalled"
-    doing = f"{row.current_tool} {row.current_target}".strip() or row.description or row.task
+    """One agent in one line."""
+    state, doing = agent_state(row), agent_activity(row)
     spent = f"{row.requests} requests, {row.tokens:,} tokens, ${row.cost:.2f}"
     age = delivery.duration_text(row.duration_ms)
     return f"{row.id} ({row.agent}, {row.model.rpartition('/')[2]}): {state}, {spent}, {age}: {doing[:100]}"
 
 
 def list_rows(rows: "Sequence[AgentProgress]") -> list[str]:
-    """Those that wait for the user and those that failed first, then as they were started."""
-    order = {"failed": 1, "aborted": 1}
-    ranked = sorted(rows, key=lambda row: 0 if row.waiting else order.get(row.status, 2))
-    return [describe_row(row) for row in ranked]
+    """By rank, then as they were started."""
+    return [describe_row(row) for row in sorted(rows, key=rank)]
 
 
 def list_kinds(catalog: "AgentCatalog") -> list[str]:

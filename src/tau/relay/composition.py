@@ -2,15 +2,18 @@
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from tau.base.errors import UsageError
+from tau.ai.auth import is_variable
+from tau.base.errors import ConfigError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
+from tau.base.run import LocalRunner
 from tau.relay.agent_run import agent_runner
 from tau.relay.channels.channel import ChatChannel
+from tau.relay.channels.connection import secret
 from tau.relay.config import RelayHome
 from tau.relay.journal import MessageJournal
 from tau.relay.log import RelayLog
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 console = late("tau.relay.channels.console")
+xmpp = late("tau.relay.channels.xmpp")
 
 
 class ChannelParts(NamedTuple):
@@ -30,12 +34,51 @@ class ChannelParts(NamedTuple):
     config: RelayConfig
     home: RelayHome
     log: RelayLog
+    runner: LocalRunner  # for commands that print secrets
     terminal: "tuple[TextIO, TextIO]"
 
 
-CHANNELS: Mapping[str, Callable[[ChannelParts], ChatChannel]] = {
-    "console": lambda parts: console.ConsoleChannel(*parts.terminal),
+async def _console(parts: ChannelParts) -> ChatChannel:
+    return console.ConsoleChannel(*parts.terminal)
+
+
+async def _xmpp(parts: ChannelParts) -> ChatChannel:
+    password = await secret(parts.config.xmpp.password, "xmpp.password", parts.runner)
+    return xmpp.XmppChannel(parts.config, password, parts.home, parts.log)
+
+
+CHANNELS: Mapping[str, Callable[[ChannelParts], Awaitable[ChatChannel]]] = {
+    "console": _console,
+    "xmpp": _xmpp,
 }
+PACKAGES = {"slixmpp": "xmpp", "telegram": "telegram", "neonize": "whatsapp"}
+
+
+def configured(config: RelayConfig) -> list[str]:
+    """The channels that have an account in the config, else the console."""
+    accounts = {"xmpp": config.xmpp.jid}
+    return [name for name, account in accounts.items() if account] or ["console"]
+
+
+def secret_variables(config: RelayConfig) -> list[str]:
+    """Variables with secrets of channels, which no agent gets."""
+    return [value for value in (config.xmpp.password,) if is_variable(value)]
+
+
+async def open_channel(name: str, parts: ChannelParts) -> ChatChannel:
+    """Raises UsageError if a package is missing, and ConfigError."""
+    if name != "console" and name not in configured(parts.config):
+        raise ConfigError(f"The config has no account for {name}; see docs/relay/{name}.md.")
+    try:
+        return await CHANNELS[name](parts)
+    except ModuleNotFoundError as error:
+        extra = PACKAGES.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        raise UsageError(
+            f"The channel {name} needs the package {error.name}; "
+            f"install it with: pip install 'tau-agent[{extra}]'."
+        ) from None
 
 
 @contextmanager
@@ -61,10 +104,11 @@ async def serve(
         path = config.logging.file
         log = RelayLog(typed_path(path) if path else home.state / "relay.log", config.logging)
         journal = MessageJournal(home.journal)
-        secret_names = ()
+        secret_names = secret_variables(config)
         runner = agent_runner(secret_names)
         try:
-            channels = [CHANNELS[name](ChannelParts(config, home, log, terminal)) for name in names]
+            parts = ChannelParts(config, home, log, runner, terminal)
+            channels = [await open_channel(name, parts) for name in names]
             await Relay(config, home, channels, journal, runner, log, secret_names).run()
         finally:
             runner.close()

@@ -37,10 +37,11 @@ class RelayHome:
         self.lock = self.state / "relay.lock"
         self.workspace = self.state / "workspace"
         self.media = self.state / "media"
+        self.inbound = self.state / "inbound"
         self.allowed = self.state / "allowed.json"
 
     def create(self) -> None:
-        for folder in (self.state, self.workspace, self.media):
+        for folder in (self.state, self.workspace, self.media, self.inbound):
             make_private(folder)
 
 

@@ -34,6 +34,7 @@ _TYPES = {
     "md": "text/markdown",
     "csv": "text/csv",
 }
+EXTENSIONS = {type: f".{name}" for name, type in reversed(_TYPES.items())}
 _MAGIC = ((b"%PDF", "application/pdf"), (b"OggS", "audio/ogg"), (b"ID3", "audio/mpeg"))
 
 

@@ -1,16 +1,15 @@
 """Messages as channels deliver them."""
 
-from pathlib import Path
-
 from msgspec import Struct
 
 
 class ChatFile(Struct, frozen=True, rename="camel"):
-    """A file that came with a message."""
+    """A file that came with a message; `token` is what its channel needs to fetch it, until `path` is set."""
 
-    path: str
+    path: str = ""
     type: str = ""
     url: str = ""
+    token: str = ""
 
 
 class InboundMessage(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -28,12 +27,3 @@ class InboundMessage(Struct, frozen=True, kw_only=True, rename="camel"):
     mentioned: bool = False
     files: tuple[ChatFile, ...] = ()
     sent_ms: int = 0
-
-
-class OutboundFile(Struct, frozen=True, rename="camel"):
-    """A file to send: a local one that passed the checks, or a public URL."""
-
-    path: Path | None
-    url: str = ""
-    type: str = ""
-    caption: str = ""

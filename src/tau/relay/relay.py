@@ -18,10 +18,11 @@ from tau.relay.agent_run import inherited_by_agents
 from tau.relay.answer_parts import compose
 from tau.relay.answers import Answerer
 from tau.relay.approvals import Approvals
-from tau.relay.channels.channel import ChatChannel
+from tau.relay.channels.channel import ChannelLink, ChatChannel
 from tau.relay.chat_commands import ChatCommands, is_stop
 from tau.relay.config import RelayHome
 from tau.relay.heartbeat import Heartbeats
+from tau.relay.inbound_files import remove_old, with_files
 from tau.relay.journal import MAX_ATTEMPTS, MessageJournal, OutgoingPart
 from tau.relay.live_agents import LiveAgents
 from tau.relay.log import RelayLog
@@ -104,7 +105,7 @@ class Relay:
                         self.log.write(
                             "warn", "journal", "Some parts may not have arrived", count=lost, channel=name
                         )
-                    await channel.start()
+                    await channel.start(ChannelLink(group, self.outboxes[name].connected.set))
                     background.append(spawn(group, self.outboxes[name].run()))
                 await self._resume()
                 async with asyncio.TaskGroup() as sources:
@@ -288,7 +289,7 @@ class Relay:
     async def _run_agent(
         self, queue: ChatQueue, batch: Sequence[WaitingMessage], key: str, body: str
     ) -> None:
-        message, session = batch[-1].message, self.sessions.by_key[key]
+        session = self.sessions.by_key[key]
 
         async def ask(event: dict[str, Any]) -> dict[str, Any]:
             async def tell(text: str, choices: tuple[str, ...]) -> None:
@@ -296,16 +297,20 @@ class Relay:
 
             return await self.approvals.ask(event, message.channel, message.chat, message.sender, tell)
 
+        message = batch[-1].message
         history, queued_ms = list(queue.history), now_ms() - batch[0].since_ms
         queue.history.clear()
         async with self._typing(message):
+            channel = self.channels[message.channel]
+            messages = [await with_files(channel, one.message, self.log) for one in batch]
+            message = messages[-1]
             transcript = await transcribe(
                 self.config.inbound.transcribe_audio, message, self._runner, self.log
             )
             answer = await self.answerer.answer(
                 key,
                 session,
-                [one.message for one in batch],
+                messages,
                 body,
                 ask,
                 transcript=transcript,
@@ -380,6 +385,7 @@ class Relay:
             await heartbeats.beat_if_due()
             if ticks % 120 == 0:
                 await self.journal.prune()
+                await asyncio.to_thread(remove_old, self.home.inbound)
 
 
 def _store(config: RelayConfig, home: RelayHome) -> Path:

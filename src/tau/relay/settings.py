@@ -4,6 +4,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
 
+from tau.relay.channel_settings import TelegramSettings, TwilioSettings, WhatsAppSettings, XmppSettings
+
 AgentKind: TypeAlias = Literal["claude", "codex", "pi", "opencode", "gemini", "tau"]
 
 
@@ -163,6 +165,10 @@ class RelayConfig(Struct, frozen=True, rename="camel"):
     inbound: InboundSettings
     logging: LoggingSettings = field(default_factory=LoggingSettings)
     web: WebSettings = field(default_factory=WebSettings)
+    xmpp: XmppSettings = field(default_factory=XmppSettings)
+    telegram: TelegramSettings = field(default_factory=TelegramSettings)
+    twilio: TwilioSettings = field(default_factory=TwilioSettings)
+    whatsapp: WhatsAppSettings = field(default_factory=WhatsAppSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     projects: Annotated[dict[str, str], Meta(description="Folders that /cwd may choose, by name")] = field(
         default_factory=dict

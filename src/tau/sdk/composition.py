@@ -57,6 +57,7 @@ from tau.sdk.environment import (
     add_language_servers,
     make_environment,
     open_team,
+    register_github,
 )
 from tau.sdk.models import SessionModels, open_models
 from tau.sdk.options import SessionOptions
@@ -96,7 +97,7 @@ async def compose(
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
     trusted, is_distrusted, problems = await _trust(options, paths)
     roots = find_roots(options.cwd, paths)
-    supplies = cache(lambda: supplying.Supplies(options.cwd, paths, settings, trusted=trusted, roots=roots))
+    supplies = _supplies(options, paths, settings, roots, trusted=trusted)
     host = await _load_extensions(options, settings, paths, supplies, roots, events := EventBus(), services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
     environment = await _open_environment(options, conversation, runner, models, settings, services, events)
@@ -150,6 +151,15 @@ async def compose(
     return _connect(session, environment, models, paths, host, ask)
 
 
+def _supplies(
+    options: SessionOptions, paths: Paths, settings: Settings, roots: Sequence[Root], *, trusted: bool
+) -> "Callable[[], Supplies]":
+    agent = "main" if options.agent is None else options.agent.kind
+    return cache(
+        lambda: supplying.Supplies(options.cwd, paths, settings, trusted=trusted, roots=roots, agent=agent)
+    )
+
+
 def _tools(
     options: SessionOptions,
     settings: Settings,
@@ -161,6 +171,7 @@ def _tools(
     ask: Complete,
     conversation: SessionLog,
 ) -> list[Tool[Any]]:
+    register_github(environment, resources.github)
     parts = ToolParts(
         with_edit_mode(settings, environ, models.resolved.model),
         record_costs(ask, conversation),

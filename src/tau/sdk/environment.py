@@ -1,6 +1,5 @@
 """What a session's tools work with: files, processes, artifacts, jobs, internal URLs."""
 
-import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -47,6 +46,7 @@ from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.base.run import LocalRunner
+    from tau.coding.github.access import GithubAccess
     from tau.coding.nested_instructions import NestedInstructions
     from tau.coding.session.session import Session
     from tau.coding.supplies import Supplies
@@ -59,11 +59,13 @@ if TYPE_CHECKING:
     from tau.sdk.options import SessionOptions
 
 language_servers = late("tau.sdk.language_servers")
+markers = late("tau.backends.lsp.markers")
 edit_diagnostics = late("tau.coding.lsp.edit_diagnostics")
 fences = late("tau.coding.untrusted_text")
 nested = late("tau.coding.nested_instructions")
 merge_conflicts = late("tau.coding.conflicts.merge_conflicts")
 delivery = late("tau.coding.jobs.delivery")
+github_urls = late("tau.coding.github.urls")
 schemes = late("tau.coding.internal_urls.schemes")
 delegation = late("tau.sdk.delegation")
 task_urls = late("tau.coding.task.urls")
@@ -254,6 +256,15 @@ def _urls(
     return router
 
 
+def register_github(environment: ToolEnvironment, access: "GithubAccess | None") -> None:
+    """Without access, the URLs say how to get it."""
+    urls = environment.world.urls
+    urls.register_late("issue", lambda: github_urls.ThreadUrls("issue", access))
+    urls.register_late("pr", lambda: github_urls.ThreadUrls("pr", access))
+    if access is not None:
+        environment.events.watch(access.observe)
+
+
 def _jobs(queue: Queue, settings: Settings, artifacts: FolderArtifacts, events: EventBus) -> SessionJobs:
     """Background jobs report their end to the conversation, and each change as an event."""
     jobs = SessionJobs(
@@ -292,7 +303,7 @@ async def add_language_servers(
     runner, paths, settings, environ, services = shared
     if not options.lsp or not settings.lsp.enabled or options.wrap_runner or options.disk:
         return resources, None
-    if not await asyncio.to_thread(_has_files, options.cwd):
+    if not _has_files(options.cwd) or not markers.may_have_servers(options.cwd, paths):
         return resources, None
     servers = await language_servers.open_language_servers(
         options.cwd, settings.lsp, paths, environ, runner, services, trusted=trusted

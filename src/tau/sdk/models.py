@@ -83,7 +83,7 @@ async def open_models(
     known_limits: dict[str, plan_limits.PlanLimits] = {}
     client.on_headers = _limits_watch(known_limits, credentials, paths)
     _connect_client(client, credentials, settings, file, keys, host)
-    web = web_access(paths, environ, runner)
+    web = web_access(paths, environ, runner, credentials=lambda: credentials)
     if options.stream is not None:
         resolved = ResolvedModel(model=faux.FAUX_MODEL)
         return SessionModels(resolved, ModelRoles(resolved.model), client, file.warnings, web)
@@ -227,15 +227,17 @@ def web_access(
     environ: Mapping[str, str],
     runner: LocalRunner,
     may_connect: Callable[[str], bool] = lambda name: False,
+    credentials: Callable[[], KeyCredentials] | None = None,
 ) -> WebAccess:
     """The keys of search providers. Credentials are opened when first needed."""
-    auth = AuthFile(paths.auth)
 
     @cache
-    def credentials() -> KeyCredentials:
+    def open_credentials() -> KeyCredentials:
         catalog = merge_models(load_catalog(), file := load_models_file(paths.models))
-        http = HttpTransport(environ)
+        auth, http = AuthFile(paths.auth), HttpTransport(environ)
         return KeyCredentials(catalog, auth, runner, environ, models=file.keys, http=http)
+
+    credentials = credentials or open_credentials
 
     def variable(name: str) -> str:
         return next(filter(None, (environ.get(one, "").strip() for one in SEARCH_KEYS[name].variables)), "")

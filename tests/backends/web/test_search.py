@@ -16,7 +16,7 @@ from tau.backends.web.search.web_search import SearchOutcome, WebSearch
 from tau.coding.tools.web_search import WebSearchParams, WebSearchTool
 from tau.config.discovery_settings import SearxngSettings, WebProviderSettings
 from tau.config.settings import Settings
-from tau.config.web_access import SEARCH_KEYS, WebAccess
+from tau.config.web_access import SEARCH_KEYS, WebAccess, has_search
 from tests.backends.web.pages_server import PagesServer
 from tests.support.idle import until
 
@@ -291,8 +291,8 @@ def test_zai_tries_other_names_of_the_arguments() -> None:
 
 
 def test_no_provider_is_a_result_and_the_tool_is_not_offered() -> None:
+    assert not has_search(Settings(), WebAccess({}))
     tool = WebSearchTool(Settings(), WebAccess({}))
-    assert not tool.offered
     assert tool.effects(WebSearchParams("q"), Path("/")) == Effects()
     output = asyncio.run(tool.search(WebSearchParams("q"), ""))
     assert output.details.provider == "none"
@@ -300,8 +300,9 @@ def test_no_provider_is_a_result_and_the_tool_is_not_offered() -> None:
 
 
 def test_effects_name_the_hosts_that_may_be_asked() -> None:
-    tool = WebSearchTool(Settings(), WebAccess({}, has_key=lambda name: name in ("kagi", "anthropic")))
-    assert tool.offered
+    access = WebAccess({}, has_key=lambda name: name in ("kagi", "anthropic"))
+    assert has_search(Settings(), access)
+    tool = WebSearchTool(Settings(), access)
     assert tool.effects(WebSearchParams("q"), Path("/")).network == ("api.anthropic.com", "kagi.com")
 
 

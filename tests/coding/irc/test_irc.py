@@ -112,3 +112,19 @@ def test_unknown_recipient_is_an_error(tmp_path: Path) -> None:
             return str(session.log.messages()[2])
 
     assert "nobody: failed" in asyncio.run(main())
+
+
+def test_messages_cost_nothing_before_there_is_an_agent_to_send_to(tmp_path: Path) -> None:
+    play = Play([[Say("hi")], [task("x", id="X")], [Say("ok")]], lambda assignment, turn: yielded())
+
+    async def main() -> None:
+        async with session_of(play, tmp_path) as session:
+            await session.prompt("hello")
+            assert "irc" in {tool.name for tool in session.setup().tools}
+            assert "irc" not in {tool.name for tool in session.setup().offered_tools()}
+            await session.prompt("go")
+            await finish(session)
+            assert "irc" in {tool.name for tool in session.setup().offered_tools()}
+
+    asyncio.run(main())
+    assert "irc" in {tool.name for tool in play.agent_requests[0].tools}

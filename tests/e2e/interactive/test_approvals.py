@@ -69,10 +69,10 @@ def test_invalid_settings_are_one_sentence(launcher: Launcher) -> None:
 
 def test_key_changes_the_mode_while_a_call_waits(launcher: Launcher) -> None:
     user = asked(launcher)
-    user.see("Alt+A changes the mode")
-    user.press("alt+a").see("Not allowed: plan mode is on.", "After the question.", "· plan mode")
+    user.see("Alt+Shift+A changes the mode")
+    user.press("alt+shift+a").see("Not allowed: plan mode is on.", "After the question.", "· plan mode")
     assert not (launcher.tau.project / "made-2").exists()
-    user.press("alt+a").see("Permission mode workspace")
+    user.press("alt+shift+a").see("Permission mode workspace")
     user.miss("· plan mode")
 
 

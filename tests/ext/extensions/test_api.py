@@ -48,6 +48,36 @@ def test_a_tool_that_declares_nothing_needs_approval(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize(
+    ("mode", "call"),
+    [("workspace", Use("read", path="x")), ("ask", Use("write", path="own://x", content="y"))],
+)
+def test_a_call_that_declares_nothing_needs_approval_whatever_its_name(
+    mode: str, call: Use, tmp_path: Path
+) -> None:
+    made = tmp_path / "made"
+    code = f"""
+    from pathlib import Path
+
+    def extension(tau):
+        tau.url_scheme("own", lambda rest: "text", lambda rest, data: Path("{made}").touch())
+
+        @tau.tool
+        def read(path: str) -> str:
+            Path("{made}").touch()
+            return "read"
+    """
+
+    async def main() -> None:
+        settings = {"tools.approvalMode": mode}
+        async with opened(tmp_path, code, [[call], [Say("")]], settings=settings) as rig:
+            await rig.session.prompt("go")
+            assert f"use the tool {call.tool}" in str(rig.faux.requests[1].messages[-1])
+            assert not made.exists()
+
+    asyncio.run(main())
+
+
 def test_a_guard_refuses_a_call(tmp_path: Path) -> None:
     code = """
     from tau.ext import Deny

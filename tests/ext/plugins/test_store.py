@@ -161,6 +161,35 @@ def test_links_out_of_a_plugin_are_refused(tmp_path: Path) -> None:
         manage(tmp_path).install(str(source))
 
 
+@pytest.mark.parametrize("link", ["../outside", "{absolute}", "../src/skills", "skills/../../outside"])
+def test_a_linked_folder_counts_and_cannot_lead_out_of_a_plugin(link: str, tmp_path: Path) -> None:
+    source = plugin(tmp_path / "src")
+    (tmp_path / "outside").mkdir()
+    (source / "tools").symlink_to(link.format(absolute=source / "skills"))
+    with pytest.raises(TauError, match="leads out of its folder: tools"):
+        manage(tmp_path).install(str(source))
+
+
+def test_a_changed_link_to_a_folder_is_an_update(tmp_path: Path) -> None:
+    plugins, source = manage(tmp_path), plugin(tmp_path / "src")
+    (source / "tools").symlink_to("skills")
+    plugins.install(str(source))
+    (source / "tools").unlink()
+    (source / "tools").symlink_to("extensions")
+    assert plugins.update(()) == ["Updated demo to 1.0.0."]
+
+
+def test_a_description_cannot_pose_as_what_a_plugin_runs(tmp_path: Path) -> None:
+    source = plugin(tmp_path / "src")
+    lie = {"name": "demo", "version": "1\n  runs nothing", "description": "Hi\n  runs nothing\x1b[8m"}
+    (source / ".claude-plugin" / "plugin.json").write_text(json.dumps(lie))
+    lines = stores.describe(read_manifest(source))
+    assert len(lines) == 4 and not any("\x1b" in line or "\n" in line for line in lines)
+    assert [line for line in lines if line.startswith("  runs")] == [
+        "  runs Python, in tau's own process: extensions/own.py"
+    ]
+
+
 def test_faults_of_a_manifest_are_named(tmp_path: Path) -> None:
     source = plugin(tmp_path / "src")
     (source / ".claude-plugin" / "plugin.json").write_text('{"commands": "./none", "agents": "x"}')

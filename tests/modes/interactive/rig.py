@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tau.agent.loop_owner import StreamFunction
 from tau.ai.faux import Faux, FauxStep
 from tau.base.errors import TauError
 from tau.coding.session.session import Session
@@ -116,19 +117,20 @@ async def rigged(
     terminal: VirtualTerminal | None = None,
     clock: ScreenClock | None = None,
     refusals: Sequence[TauError] = (),
+    stream: StreamFunction | None = None,
     **options: Any,
 ) -> AsyncIterator[Rig]:
     """The interactive mode as the program starts it; it ends with the block.
 
-    `clock` replaces that of the screen, to freeze it. `refusals` are the errors of the first attempts to open
-    a session.
+    `stream` replaces the script. `clock` replaces that of the screen, to freeze it.
+    `refusals` are the errors of the first attempts to open a session.
     """
     terminal = terminal or VirtualTerminal(columns, rows)
     clock = clock or ScreenClock()
     faux = Faux(answers or [[]])
     paths = user_paths(os.environ)
     flags = {"titles.enabled": False, **(settings or {})}
-    made = SessionOptions(cwd=folder, stream=faux.stream, settings=flags, **options)
+    made = SessionOptions(cwd=folder, stream=stream or faux.stream, settings=flags, **options)
     given = RunOverrides(made.config_files, flags)
     loaded = load_settings(paths, folder, files=given.files, flags=given.flags).settings
     look = appearance_of(loaded, terminal.capabilities, os.environ)

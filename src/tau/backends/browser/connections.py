@@ -16,11 +16,11 @@ from tau.backends.sandbox.network.addresses import (
     MAX_ADDRESSES,
     Streams,
     connect_to,
-    is_public,
     look_up,
 )
 from tau.backends.sandbox.network.targets import RefusedTargetError, Target
 from tau.backends.web.addresses import AllowedHosts
+from tau.base.addresses import is_public
 
 MakeSocket: TypeAlias = Callable[[str], Awaitable[socket.socket]]
 AskHost: TypeAlias = Callable[[str, int, bool], Awaitable[bool]]

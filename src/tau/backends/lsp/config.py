@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, json
 
+from tau.backends.lsp.markers import CONFIG_NAMES, PROJECT_FOLDERS, TABLE, folder_names
 from tau.base.errors import ConfigError
 from tau.base.late import late
 from tau.base.programs import find_program
@@ -20,11 +21,8 @@ from tau.config.paths import Paths
 
 yaml12 = late("yaml12")
 
-NAMES = ("lsp.json", ".lsp.json", "lsp.yaml", "lsp.yml")
-PROJECT_FOLDERS = (".tau", ".omp", ".pi", ".claude")
 MAX_SERVERS = 200
 MAX_FILE_BYTES = MIB
-MAX_LISTED = 5_000  # entries of a folder that are compared with markers
 
 
 class ServerSpec(Struct, frozen=True, rename="camel", kw_only=True):
@@ -79,7 +77,7 @@ class FoundServers(Struct, frozen=True):
 
 @cache
 def _table() -> dict[str, Any]:
-    data: dict[str, Any] = json.decode(Path(__file__).with_name("servers.json").read_bytes())
+    data: dict[str, Any] = json.decode(TABLE.read_bytes())
     return data
 
 
@@ -99,10 +97,10 @@ def config_places(cwd: Path, paths: Paths) -> Iterator[tuple[Path, bool]]:
     root = project_root(cwd)
     for folder in dict.fromkeys((cwd, root)):
         for inner in ("", *PROJECT_FOLDERS):
-            yield from ((folder / inner / name, True) for name in NAMES)
-    yield from ((paths.home / name, False) for name in NAMES)
+            yield from ((folder / inner / name, True) for name in CONFIG_NAMES)
+    yield from ((paths.home / name, False) for name in CONFIG_NAMES)
     home = Path.home()
-    yield from ((home / name, False) for name in NAMES)
+    yield from ((home / name, False) for name in CONFIG_NAMES)
 
 
 def stamps_of(cwd: Path, paths: Paths) -> tuple[tuple[str, int], ...]:
@@ -121,7 +119,7 @@ def find_servers(cwd: Path, paths: Paths, environ: Mapping[str, str], *, trusted
     problems: list[str] = []
     fields, named, idle_ms = _merge(cwd, paths, problems)
     root = project_root(cwd)
-    names = _names(dict.fromkeys((cwd, root)))
+    names = {name for folder in {cwd, root} for name in folder_names(folder)}
     usable: list[ServerSpec] = []
     missing: list[tuple[ServerSpec, str]] = []
     for name, own in fields.items():
@@ -200,23 +198,7 @@ def _read(path: Path, problems: list[str]) -> tuple[str, dict[str, Any]]:
     return text, content if isinstance(content, dict) else {}
 
 
-def _names(folders: Iterable[Path]) -> frozenset[str]:
-    found: set[str] = set()
-    for folder in folders:
-        try:
-            with os.scandir(folder) as entries:
-                for count, entry in enumerate(entries):
-                    if count >= MAX_LISTED:
-                        break
-                    found.add(entry.name)
-        except OSError:
-            continue
-    return frozenset(found)
-
-
-def _has_marker(
-    markers: Sequence[str], names: frozenset[str], folders: Sequence[Path], *, bare: bool
-) -> bool:
+def _has_marker(markers: Sequence[str], names: Set[str], folders: Sequence[Path], *, bare: bool) -> bool:
     if not markers:
         return bare
     for marker in markers:

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 from tau.ai.proxy import split_host
-from tau.backends.sandbox.network.addresses import is_public
+from tau.base.addresses import is_public
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.text import clean_line, shortened

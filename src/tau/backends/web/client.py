@@ -12,9 +12,9 @@ from tau.ai.http import HttpTransport
 from tau.ai.http_connect import Address, dial_addresses, look_up
 from tau.ai.proxy import parse_url, proxy_for
 from tau.ai.transport import Timeouts
-from tau.backends.sandbox.network.addresses import is_public
 from tau.backends.sandbox.network.targets import RefusedTargetError, parse_host
 from tau.backends.web.addresses import AllowedHosts, WebError, WebUrl, check_addresses, parse_web_url
+from tau.base.addresses import is_public
 from tau.base.errors import ProviderError
 from tau.base.sizes import MIB, format_bytes
 

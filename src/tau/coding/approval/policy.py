@@ -24,7 +24,7 @@ stores = late("tau.coding.files.credential_stores")
 trust_locations = late("tau.config.trust_locations")
 
 Verdict = Literal["allow", "ask", "deny"]
-_Kind = Literal["tool", "read", "run", "write", "connect", "mcp"]
+Kind = Literal["tool", "read", "run", "write", "connect", "mcp"]
 _AUTH_FILE = "auth.json"
 MAX_PATH_CHARS = 10_000  # no file has a longer path
 _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
@@ -72,7 +72,7 @@ class ApprovalItem(Struct, frozen=True):
 
     reason: str
     key: AnswerKey | None
-    kind: _Kind = "run"
+    kind: Kind = "run"
     subject: str = ""
     patterned: bool = False
     notes: tuple[str, ...] = ()
@@ -228,6 +228,8 @@ class _Judgment:
             self._read(path)
         for host in effects.network:
             self._connection(host)
+        for change in effects.publishes:
+            self._publication(change)
         if effects.mcp:
             self._server_tool(effects.mcp, effects.mcp_change)
         if self._denial:
@@ -318,6 +320,18 @@ class _Judgment:
             needed=self._mode == "ask",
             allowed=self._is_tool_allowed
             or (self._allow is not None and self._allow.allowed.connection(host)),
+        )
+
+    def _publication(self, change: str) -> None:
+        """What others see, and what no undo takes back: each time, a person decides."""
+        tool = self._facts.tool
+        if self._mode == "plan":
+            self._denial = self._denial or _READ_ONLY
+        self._judge(
+            ApprovalItem(_on_one_line(change), None, "tool", tool),
+            lambda rules: rules.tool(tool),
+            needed=self._mode in ("ask", "workspace"),
+            allowed=self._is_tool_allowed,
         )
 
     def _server_tool(self, name: str, change: str) -> None:

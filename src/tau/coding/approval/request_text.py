@@ -9,12 +9,19 @@ import msgspec
 from tau.base.text import reveal
 
 if TYPE_CHECKING:
-    from tau.coding.approval.policy import ApprovalItem
+    from tau.coding.approval.policy import ApprovalItem, Kind
     from tau.coding.approval.request import ApprovalChoice, ApprovalRequest
 
 MAX_SHOWN_CHARS = 200_000
 """A longer request cannot be shown in full, so it cannot be allowed."""
-_REQUESTS = {"run": "command", "write": "write", "connect": "connection", "read": "read", "tool": "call"}
+_REQUESTS: "dict[Kind, str]" = {
+    "run": "command",
+    "write": "write",
+    "connect": "connection",
+    "read": "read",
+    "tool": "call",
+    "mcp": "call",
+}
 
 
 class ApprovalLabel(NamedTuple):
@@ -47,8 +54,9 @@ def allowing_choices(request: "ApprovalRequest") -> list[ApprovalLabel]:
 
 def size_chars(request: "ApprovalRequest") -> int:
     """Characters to show."""
-    texts = [text for _, text in argument_rows(request)]
-    return sum(map(len, [*texts, *(question.subject for question in request.questions)]))
+    texts = [text for _, text in (*argument_rows(request), *fact_rows(request))]
+    asked = [text for item in request.questions for text in (item.subject, *item.notes)]
+    return sum(map(len, [*texts, *asked]))
 
 
 def _session_scope(questions: "Sequence[ApprovalItem]") -> str:
@@ -66,7 +74,7 @@ def _session_scope(questions: "Sequence[ApprovalItem]") -> str:
                 parts[f"connections to {question.subject}"] = None
             case "read", _:
                 parts[f"reading {question.subject}"] = None
-            case "tool", _:
+            case "tool" | "mcp", _:
                 parts[f"calls to {question.subject}"] = None
     return f"Covers {', '.join(parts)}."
 

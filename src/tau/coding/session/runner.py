@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -49,7 +49,7 @@ MAX_STOP_BLOCKS = 5
 DEMO_TOOLS = ("read", "bash")
 
 
-class MoreTools(NamedTuple):
+class MoreTools(Struct, frozen=True):
     """What supplies tools besides the session's own; None if there is none."""
 
     selection: "ToolSelection | None" = None

@@ -23,12 +23,23 @@ class LateTeam:
         self.make: Callable[[], AgentTeam] | None = None
         self.made: AgentTeam | None = None
         self.meter: Any = None  # of the whole session, if its cost is limited
+        self._watchers: list[Callable[[AgentTeam], None]] = []
 
     def __call__(self) -> "AgentTeam":
         if self.made is None:
             assert self.make is not None
             self.made = self.make()
+            watchers, self._watchers = self._watchers, []
+            for watcher in watchers:
+                watcher(self.made)
         return self.made
+
+    def watch(self, watcher: "Callable[[AgentTeam], None]") -> None:
+        """Call it with the team, now or once there is one."""
+        if self.made is None:
+            self._watchers.append(watcher)
+        else:
+            watcher(self.made)
 
     async def restore(self, folder: Path | None) -> None:
         """Take over the agents that an earlier process left in the session's folder."""

@@ -60,13 +60,17 @@ class SingleResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AgentProgress(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What an agent is doing now. `waiting`: it asks the user; `stalled`: nothing happened for a while."""
+    """What an agent is doing now. `status` is that of its work, `state` that of its session.
+
+    `waiting`: it asks the user. `quiet_ms`: how long nothing has happened.
+    """
 
     index: int
     id: str
     agent: str
     agent_source: str
     status: Literal["pending", "running", "completed", "failed", "aborted"]
+    state: AgentStatus = "queued"
     task: str
     description: str = ""
     parent: str = ""

@@ -1,7 +1,7 @@
 """Which agents there are, and who hears of them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +36,10 @@ class Roster:
 
     def log_path(self, id: str) -> Path:
         return self.folder / f"{id}.jsonl"
+
+    def unfinished(self, id: str) -> Sequence[AgentEvent]:
+        agent = self.find(id)
+        return () if agent is None else tuple(agent.unfinished)
 
     def find(self, id: str) -> "Subagent | None":
         """Ids match without regard to case."""

@@ -10,7 +10,16 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from tau.agent.events import AgentEvent, MessageEnd, RetryStart, ToolEnd, ToolStart, TurnEnd
+from tau.agent.events import (
+    AgentEvent,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    RetryStart,
+    ToolEnd,
+    ToolStart,
+    TurnEnd,
+)
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.loop import Outcome
 from tau.agent.queue import user_message
@@ -48,6 +57,7 @@ extraction = late("tau.coding.task.extraction")
 MAX_REMINDERS = 3
 STALLED_S = 60
 MAX_EXTRACTED = 500
+MAX_UNFINISHED = 20_000
 END_S = 5.0
 NO_YIELD = "SYSTEM WARNING: The agent stopped without calling yield after {count} reminders."
 REMINDER = (
@@ -84,6 +94,8 @@ class Subagent:
         self.blocked_on: Sequence[str] = ()
         self.last_text = ""
         self.recent: list[str] = []
+        self.unfinished: list[AgentEvent] = []
+        """Events of the answer that is streamed and of tools that run: what the log does not have yet."""
         self.tool, self.target, self.tool_count = "", "", 0
         self.last_event_s = time.monotonic()
         self.began_s = time.monotonic()
@@ -165,13 +177,23 @@ class Subagent:
     def _observe(self, event: AgentEvent) -> None:
         self.last_event_s = time.monotonic()
         match event:
+            case MessageUpdate():
+                if len(self.unfinished) < MAX_UNFINISHED:
+                    self.unfinished.append(event)
+            case MessageStart(message=AssistantMessage()):
+                self.unfinished = [event]
             case ToolStart():
                 self.tool, self.target = event.tool_name, _target(event.args)
                 self.tool_count += 1
+                self.unfinished.append(event)
             case ToolEnd():
                 self.tool = self.target = ""
+                self.unfinished = [
+                    one for one in self.unfinished if getattr(one, "tool_call_id", "") != event.tool_call_id
+                ]
                 self._extract(event)
             case MessageEnd(message=AssistantMessage() as message):
+                self.unfinished = []
                 if message.text.strip():
                     self.last_text = message.text
                     self.recent = tail_lines(message.text)
@@ -402,6 +424,7 @@ class Subagent:
             agent=record.definition.name,
             agent_source=record.definition.source,
             status=status,
+            state=record.status,
             task=shortened(clean_line(record.assignment), 500),
             description=record.description,
             parent=record.parent,

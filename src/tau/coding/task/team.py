@@ -81,7 +81,7 @@ class Team:
         self._jobs = jobs
         self._catalog: AgentCatalog | None = None
         self.delegate, self.subscribe = self.delegation.delegate, self.roster.subscribe
-        self.log_path = self.roster.log_path
+        self.log_path, self.unfinished = self.roster.log_path, self.roster.unfinished
         self.dismiss, self.stop_all, self.close = self.life.dismiss, self.life.stop_all, self.life.close
         self.restore = Restoration(self).restore
         session.stats.children = self._usage_parts

@@ -17,7 +17,6 @@ from tau.base.sizes import MIB
 from tau.base.text import decode
 from tau.coding.edits.file_locks import lock_files
 from tau.coding.files.source_files import (
-    CodeDetector,
     CodeFile,
     FileReadReport,
     SourceScope,
@@ -95,16 +94,9 @@ class AstEdit(Tool[AstEditParams]):
     name, label = "ast_edit", "Structural edit"
     exclusive = True
 
-    def __init__(
-        self, previews: PendingChanges, settings: EditSettings | None = None, code: CodeDetector | None = None
-    ) -> None:
+    def __init__(self, previews: PendingChanges, settings: EditSettings | None = None) -> None:
         self._previews = previews
         self._settings = settings or EditSettings()
-        self._code = code
-
-    @property
-    def offered(self) -> bool:
-        return self._code is None or self._code.found
 
     def effects(self, params: AstEditParams, cwd: Path) -> Effects:
         """Only reads: the call that applies the preview declares the writes."""

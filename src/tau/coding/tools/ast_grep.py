@@ -16,7 +16,6 @@ from tau.coding.edits.modes import tags_lines
 from tau.coding.files.source_files import (
     MAX_FILES,
     SECONDS,
-    CodeDetector,
     CodeFile,
     FileReadReport,
     SourceScope,
@@ -71,13 +70,8 @@ class AstGrepDetails(Struct, frozen=True, rename="camel", kw_only=True):
 class AstGrep(Tool[AstGrepParams]):
     name, label = "ast_grep", "Structural search"
 
-    def __init__(self, settings: Settings | None = None, code: CodeDetector | None = None) -> None:
+    def __init__(self, settings: Settings | None = None) -> None:
         self._tagged = tags_lines(settings or Settings())
-        self._code = code
-
-    @property
-    def offered(self) -> bool:
-        return self._code is None or self._code.found
 
     @cached_property
     def description(self) -> str:

@@ -1,12 +1,13 @@
 """The coding agent's tools by name, each loaded on demand."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct, field
 
 from tau.agent.loop_owner import Complete
-from tau.agent.tool import Tool
+from tau.agent.tool import BUILTIN, Tool
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.coding.files.source_files import CodeDetector
@@ -15,7 +16,7 @@ from tau.coding.pending_changes import PendingChanges
 from tau.coding.ports import UrlRouter
 from tau.coding.resources import SessionResources
 from tau.config.settings import Settings
-from tau.config.web_access import WebAccess
+from tau.config.web_access import WebAccess, has_search
 
 if TYPE_CHECKING:
     from tau.coding.task.late_team import LateTeam
@@ -31,6 +32,7 @@ _edit_hashline = late("tau.coding.tools.edit_hashline")
 _edit_patch = late("tau.coding.tools.edit_patch")
 _eval = late("tau.coding.tools.eval")
 _find = late("tau.coding.tools.find")
+_github = late("tau.coding.tools.github")
 _inspect_image = late("tau.coding.tools.inspect_image")
 _lsp = late("tau.coding.tools.lsp")
 _irc = late("tau.coding.tools.irc")
@@ -72,14 +74,54 @@ class ToolParts(Struct):
 
 
 class ToolEntry(Struct, frozen=True):
-    """How to create a tool, and whether sessions have it by default."""
+    """How to create a tool, whether sessions have it by default, and whether requests include it now."""
 
     make: Callable[[ToolParts], Tool[Any]]
     is_usual: Callable[[ToolParts], bool] = lambda parts: True
+    offered: Callable[[ToolParts], bool] | None = None
+
+
+class LateTool:
+    """A tool that is often useless: its module is loaded when a request includes it or a call runs it."""
+
+    origin = BUILTIN
+
+    def __init__(self, name: str, parts: ToolParts, offered: Callable[[ToolParts], bool]) -> None:
+        self.name = name
+        self._parts = parts
+        self._offered = offered
+
+    @property
+    def offered(self) -> bool:
+        return self._offered(self._parts)
+
+    @cached_property
+    def _tool(self) -> Tool[Any]:
+        return TOOLS[self.name].make(self._parts)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tool, name)
+
+
+def _has_github(parts: ToolParts) -> bool:
+    return parts.resources.github is not None and parts.resources.github.is_offered
 
 
 def _has_memory(parts: ToolParts) -> bool:
     return parts.resources.memory is not None
+
+
+def _has_code(parts: ToolParts) -> bool:
+    return parts.code is None or parts.code.found
+
+
+def _has_agents(parts: ToolParts) -> bool:
+    """Before the first agent there is nobody to talk to."""
+    return bool(parts.agent) or (parts.team is not None and parts.team.made is not None)
+
+
+def _may_delegate(parts: ToolParts) -> bool:
+    return parts.team is not None and parts.settings.task.max_recursion_depth > 0
 
 
 # The order is the same in every request, so that servers can cache the prefix.
@@ -99,9 +141,14 @@ TOOLS: dict[str, ToolEntry] = {
     ),
     "search": ToolEntry(lambda parts: _search.Search(parts.settings)),
     "find": ToolEntry(lambda parts: _find.Find()),
-    "ast_grep": ToolEntry(lambda parts: _ast_grep.AstGrep(parts.settings, parts.code)),
-    "ast_edit": ToolEntry(lambda parts: _ast_edit.AstEdit(parts.previews, parts.settings.edit, parts.code)),
-    "resolve": ToolEntry(lambda parts: _resolve.Resolve(parts.previews)),
+    "ast_grep": ToolEntry(lambda parts: _ast_grep.AstGrep(parts.settings), offered=_has_code),
+    "ast_edit": ToolEntry(
+        lambda parts: _ast_edit.AstEdit(parts.previews, parts.settings.edit), offered=_has_code
+    ),
+    "resolve": ToolEntry(
+        lambda parts: _resolve.Resolve(parts.previews),
+        offered=lambda parts: parts.previews.pending is not None,
+    ),
     "job": ToolEntry(
         lambda parts: _job.JobTool(_job.POLL_WAITS_S[parts.settings.async_.poll_wait_duration]),
         lambda parts: parts.settings.async_.enabled or parts.settings.bash.auto_background.enabled,
@@ -132,20 +179,15 @@ TOOLS: dict[str, ToolEntry] = {
     ),
     "web_search": ToolEntry(
         lambda parts: _web_search.WebSearchTool(parts.settings, parts.web),
-        lambda parts: parts.settings.web_search.enabled and parts.web is not None,
+        lambda parts: parts.settings.web_search.enabled and has_search(parts.settings, parts.web),
     ),
     "browser": ToolEntry(
         lambda parts: _browser.BrowserTool(parts.settings, parts.resources.browser, parts.web),
         lambda parts: parts.resources.browser is not None,
     ),
-    "task": ToolEntry(
-        lambda parts: _task.Delegate(parts.settings, parts.team, parts.agent),
-        lambda parts: parts.team is not None and parts.settings.task.max_recursion_depth > 0,
-    ),
-    "irc": ToolEntry(
-        lambda parts: _irc.Irc(parts.team, parts.agent),
-        lambda parts: parts.team is not None and parts.settings.task.max_recursion_depth > 0,
-    ),
+    "github": ToolEntry(lambda parts: _github.Github(parts.resources.github), _has_github),
+    "task": ToolEntry(lambda parts: _task.Delegate(parts.settings, parts.team, parts.agent), _may_delegate),
+    "irc": ToolEntry(lambda parts: _irc.Irc(parts.team, parts.agent), _may_delegate, _has_agents),
     "recall": ToolEntry(lambda parts: _recall.Recall(parts.resources.memory), _has_memory),
     "retain": ToolEntry(lambda parts: _retain.Retain(parts.resources.memory), _has_memory),
     "memory_edit": ToolEntry(lambda parts: _memory_edit.MemoryEdit(parts.resources.memory), _has_memory),
@@ -167,7 +209,13 @@ def create_tools(names: Sequence[str] | None = None, parts: ToolParts | None = N
         for name, entry in TOOLS.items()
         if (name in names if names is not None else entry.is_usual(parts))
     ]
-    return [TOOLS[name].make(parts) for name in parts.names]
+    return [_make(name, TOOLS[name], parts) for name in parts.names]
+
+
+def _make(name: str, entry: ToolEntry, parts: ToolParts) -> Tool[Any]:
+    if entry.offered is None:
+        return entry.make(parts)
+    return cast("Tool[Any]", LateTool(name, parts, entry.offered))
 
 
 def _edit_tool(settings: Settings) -> Tool[Any]:

@@ -33,10 +33,6 @@ class Resolve(Tool[ResolveParams]):
     def __init__(self, previews: PendingChanges) -> None:
         self._previews = previews
 
-    @property
-    def offered(self) -> bool:
-        return self._previews.pending is not None
-
     def effects(self, params: ResolveParams, cwd: Path) -> Effects:
         pending = self._previews.pending
         if params.action == "discard" or pending is None:

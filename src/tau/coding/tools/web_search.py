@@ -15,7 +15,7 @@ from tau.ai.wire import TextContent
 from tau.base.late import late
 from tau.coding.ports import CodingContext
 from tau.config.settings import Settings
-from tau.config.web_access import SEARCH_KEYS, WebAccess
+from tau.config.web_access import WebAccess
 
 search = late("tau.backends.web.search.web_search")
 results = late("tau.backends.web.search.results")
@@ -70,13 +70,6 @@ class WebSearchTool(Tool[WebSearchParams]):
         self._settings = settings
         self._access = access or WebAccess({})
         self._route = route
-
-    @cached_property
-    def offered(self) -> bool:
-        """Without a provider, it would only cost tokens."""
-        chosen = self._settings.providers.web_search == "exa"
-        has_server = self._settings.searxng.endpoint
-        return bool(chosen or has_server or any(map(self._access.has_key, SEARCH_KEYS)))
 
     @cached_property
     def _search(self) -> "search.WebSearch":

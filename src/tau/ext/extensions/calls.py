@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from queue import SimpleQueue
@@ -31,6 +31,10 @@ MAX_IDLE_THREADS = 4
 
 class ExtensionStopped(BaseException):
     """Raised into extension code that ran for too long."""
+
+
+class RemoteError(TauError):
+    """A failure in the process of an isolated extension, in the words of `describe` there."""
 
 
 class ExtensionRun:
@@ -162,7 +166,7 @@ class ExtensionCalls:
         if extension.disabled:
             raise ExtensionError("switched off after it failed.", source=extension.name)
         try:
-            result = await self._run(extension, function, args, limit_s)
+            result = await self.run(extension, function, args, limit_s)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is None or task.cancelling():
@@ -188,16 +192,18 @@ class ExtensionCalls:
             self._reported.add(fault)
             if not isinstance(error, str):
                 log.error(f"The extension {extension.name} failed on {event}.", error)
-            self._report(extension, fault)
+            if event != "load":  # which its caller reports
+                self._report(extension, fault)
         if extension.failures >= MAX_FAILURES and not extension.disabled:
             extension.disabled = True
             why = f"switched off: it failed {MAX_FAILURES} times in a row. /reload switches it on."
             self._report(extension, Fault(extension.name, event, why))
         return ExtensionError(text, source=extension.name)
 
-    async def _run(
+    async def run(
         self, extension: "Extension", function: Callable[..., Any], args: tuple[Any, ...], limit_s: float
     ) -> Any:
+        """The same, without counting: raises what the function raises."""
         run = ExtensionRun(extension)
         token = current_run.set(run)
         extension.running += 1
@@ -231,7 +237,9 @@ def is_async(function: Callable[..., Any]) -> bool:
 
 def describe(error: BaseException) -> str:
     """One line: the error, and the last place in the extension's own code."""
-    name = "" if type(error) in (TauError, ExtensionError) else f"{type(error).__name__}: "
+    if isinstance(error, ExtensionError):
+        return str(error).removeprefix(f"{error.source}: ")
+    name = "" if type(error) in (TauError, RemoteError) else f"{type(error).__name__}: "
     text = f"{name}{error}".rstrip(": ") or type(error).__name__
     trace, place = error.__traceback__, ""
     while trace is not None:
@@ -240,9 +248,3 @@ def describe(error: BaseException) -> str:
             place = f" ({file}:{trace.tb_lineno})"
         trace = trace.tb_next
     return f"{text}{place}"
-
-
-async def gather_quietly(*calls: Awaitable[Any]) -> None:
-    for call in calls:
-        with suppress(ExtensionError, ToolError):
-            await call

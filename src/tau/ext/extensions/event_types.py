@@ -1,7 +1,8 @@
 """The type of `tau.on`: for each event, what its handlers get and may return."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Literal as L
 
 from tau.agent import events as e
 from tau.agent.output import ToolOutput
@@ -13,7 +14,6 @@ from tau.ext.extensions.context import ExtensionContext
 E = TypeVar("E")
 R = TypeVar("R")
 EventFunction: TypeAlias = Callable[[E, ExtensionContext], R | Awaitable[R | None] | None]
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Subscription(Generic[E, R]):
@@ -40,234 +40,157 @@ class Subscription(Generic[E, R]):
         return None
 
 
+On: TypeAlias = EventFunction[E, None] | None
+Sub: TypeAlias = Subscription[E, None]
+Ask: TypeAlias = EventFunction[E, R] | None
+
+
 class EventRegistrar(Protocol):
+    """An overload for each event, or for several of one type."""
+
+    @overload
+    def __call__(self, event: L["agent_start"], call: On[e.AgentStart] = ..., /) -> Sub[e.AgentStart]: ...
+    @overload
+    def __call__(self, event: L["agent_end"], call: On[e.AgentEnd] = ..., /) -> Sub[e.AgentEnd]: ...
     @overload
     def __call__(
-        self, event: Literal["agent_start"], call: EventFunction[e.AgentStart, None] | None = None, /
-    ) -> Subscription[e.AgentStart, None]: ...
+        self, event: L["agent_settled"], call: On[e.AgentSettled] = ..., /
+    ) -> Sub[e.AgentSettled]: ...
+    @overload
+    def __call__(self, event: L["turn_start"], call: On[e.TurnStart] = ..., /) -> Sub[e.TurnStart]: ...
+    @overload
+    def __call__(self, event: L["turn_end"], call: On[e.TurnEnd] = ..., /) -> Sub[e.TurnEnd]: ...
     @overload
     def __call__(
-        self, event: Literal["agent_end"], call: EventFunction[e.AgentEnd, None] | None = None, /
-    ) -> Subscription[e.AgentEnd, None]: ...
+        self, event: L["message_start"], call: On[e.MessageStart] = ..., /
+    ) -> Sub[e.MessageStart]: ...
     @overload
     def __call__(
-        self, event: Literal["agent_settled"], call: EventFunction[e.AgentSettled, None] | None = None, /
-    ) -> Subscription[e.AgentSettled, None]: ...
+        self, event: L["message_update"], call: On[e.MessageUpdate] = ..., /
+    ) -> Sub[e.MessageUpdate]: ...
+    @overload
+    def __call__(self, event: L["message_end"], call: On[e.MessageEnd] = ..., /) -> Sub[e.MessageEnd]: ...
     @overload
     def __call__(
-        self, event: Literal["turn_start"], call: EventFunction[e.TurnStart, None] | None = None, /
-    ) -> Subscription[e.TurnStart, None]: ...
+        self, event: L["tool_execution_start"], call: On[e.ToolStart] = ..., /
+    ) -> Sub[e.ToolStart]: ...
     @overload
     def __call__(
-        self, event: Literal["turn_end"], call: EventFunction[e.TurnEnd, None] | None = None, /
-    ) -> Subscription[e.TurnEnd, None]: ...
+        self, event: L["tool_execution_update"], call: On[e.ToolUpdate] = ..., /
+    ) -> Sub[e.ToolUpdate]: ...
+    @overload
+    def __call__(self, event: L["tool_execution_end"], call: On[e.ToolEnd] = ..., /) -> Sub[e.ToolEnd]: ...
     @overload
     def __call__(
-        self, event: Literal["message_start"], call: EventFunction[e.MessageStart, None] | None = None, /
-    ) -> Subscription[e.MessageStart, None]: ...
+        self, event: L["auto_retry_start"], call: On[e.RetryStart] = ..., /
+    ) -> Sub[e.RetryStart]: ...
+    @overload
+    def __call__(self, event: L["auto_retry_end"], call: On[e.RetryEnd] = ..., /) -> Sub[e.RetryEnd]: ...
     @overload
     def __call__(
-        self, event: Literal["message_update"], call: EventFunction[e.MessageUpdate, None] | None = None, /
-    ) -> Subscription[e.MessageUpdate, None]: ...
+        self, event: L["auto_compaction_start"], call: On[e.CompactionStart] = ..., /
+    ) -> Sub[e.CompactionStart]: ...
     @overload
     def __call__(
-        self, event: Literal["message_end"], call: EventFunction[e.MessageEnd, None] | None = None, /
-    ) -> Subscription[e.MessageEnd, None]: ...
+        self, event: L["auto_compaction_end"], call: On[e.CompactionEnd] = ..., /
+    ) -> Sub[e.CompactionEnd]: ...
+    @overload
+    def __call__(self, event: L["session_compact"], call: On[e.Compacted] = ..., /) -> Sub[e.Compacted]: ...
     @overload
     def __call__(
-        self, event: Literal["tool_execution_start"], call: EventFunction[e.ToolStart, None] | None = None, /
-    ) -> Subscription[e.ToolStart, None]: ...
+        self, event: L["todo_reminder"], call: On[e.TodoReminder] = ..., /
+    ) -> Sub[e.TodoReminder]: ...
     @overload
     def __call__(
-        self,
-        event: Literal["tool_execution_update"],
-        call: EventFunction[e.ToolUpdate, None] | None = None,
-        /,
-    ) -> Subscription[e.ToolUpdate, None]: ...
+        self, event: L["ttsr_triggered"], call: On[e.RulesTriggered] = ..., /
+    ) -> Sub[e.RulesTriggered]: ...
     @overload
     def __call__(
-        self, event: Literal["tool_execution_end"], call: EventFunction[e.ToolEnd, None] | None = None, /
-    ) -> Subscription[e.ToolEnd, None]: ...
+        self, event: L["model_select"], call: On[e.ModelChanged] = ..., /
+    ) -> Sub[e.ModelChanged]: ...
     @overload
     def __call__(
-        self, event: Literal["auto_retry_start"], call: EventFunction[e.RetryStart, None] | None = None, /
-    ) -> Subscription[e.RetryStart, None]: ...
+        self, event: L["thinking_level_select"], call: On[e.ThinkingLevelChanged] = ..., /
+    ) -> Sub[e.ThinkingLevelChanged]: ...
     @overload
     def __call__(
-        self, event: Literal["auto_retry_end"], call: EventFunction[e.RetryEnd, None] | None = None, /
-    ) -> Subscription[e.RetryEnd, None]: ...
+        self, event: L["session_start", "session_switch", "session_branch"], call: On[x.SessionStart] = ..., /
+    ) -> Sub[x.SessionStart]: ...
     @overload
     def __call__(
-        self,
-        event: Literal["auto_compaction_start"],
-        call: EventFunction[e.CompactionStart, None] | None = None,
-        /,
-    ) -> Subscription[e.CompactionStart, None]: ...
+        self, event: L["session_shutdown"], call: On[x.SessionShutdown] = ..., /
+    ) -> Sub[x.SessionShutdown]: ...
+    @overload
+    def __call__(self, event: L["session_tree"], call: On[x.TreeMoved] = ..., /) -> Sub[x.TreeMoved]: ...
     @overload
     def __call__(
-        self,
-        event: Literal["auto_compaction_end"],
-        call: EventFunction[e.CompactionEnd, None] | None = None,
-        /,
-    ) -> Subscription[e.CompactionEnd, None]: ...
+        self, event: L["after_provider_response"], call: On[x.ProviderResponse] = ..., /
+    ) -> Sub[x.ProviderResponse]: ...
     @overload
     def __call__(
-        self, event: Literal["session_compact"], call: EventFunction[e.Compacted, None] | None = None, /
-    ) -> Subscription[e.Compacted, None]: ...
+        self, event: L["credential_disabled"], call: On[x.CredentialDisabled] = ..., /
+    ) -> Sub[x.CredentialDisabled]: ...
+    @overload
+    def __call__(self, event: L["goal_updated"], call: On[x.GoalUpdated] = ..., /) -> Sub[x.GoalUpdated]: ...
     @overload
     def __call__(
-        self, event: Literal["todo_reminder"], call: EventFunction[e.TodoReminder, None] | None = None, /
-    ) -> Subscription[e.TodoReminder, None]: ...
-    @overload
-    def __call__(
-        self, event: Literal["ttsr_triggered"], call: EventFunction[e.RulesTriggered, None] | None = None, /
-    ) -> Subscription[e.RulesTriggered, None]: ...
-    @overload
-    def __call__(
-        self, event: Literal["model_select"], call: EventFunction[e.ModelChanged, None] | None = None, /
-    ) -> Subscription[e.ModelChanged, None]: ...
-    @overload
-    def __call__(
-        self,
-        event: Literal["thinking_level_select"],
-        call: EventFunction[e.ThinkingLevelChanged, None] | None = None,
-        /,
-    ) -> Subscription[e.ThinkingLevelChanged, None]: ...
-    @overload
-    def __call__(
-        self, event: Literal["session_start"], call: EventFunction[x.SessionStart, None] | None = None, /
-    ) -> Subscription[x.SessionStart, None]: ...
-    @overload
-    def __call__(
-        self,
-        event: Literal["session_shutdown"],
-        call: EventFunction[x.SessionShutdown, None] | None = None,
-        /,
-    ) -> Subscription[x.SessionShutdown, None]: ...
-    @overload
-    def __call__(
-        self, event: Literal["session_switch"], call: EventFunction[x.SessionStart, None] | None = None, /
-    ) -> Subscription[x.SessionStart, None]: ...
-    @overload
-    def __call__(
-        self, event: Literal["session_branch"], call: EventFunction[x.SessionStart, None] | None = None, /
-    ) -> Subscription[x.SessionStart, None]: ...
-    @overload
-    def __call__(
-        self, event: Literal["session_tree"], call: EventFunction[x.TreeMoved, None] | None = None, /
-    ) -> Subscription[x.TreeMoved, None]: ...
-    @overload
-    def __call__(
-        self,
-        event: Literal["after_provider_response"],
-        call: EventFunction[x.ProviderResponse, None] | None = None,
-        /,
-    ) -> Subscription[x.ProviderResponse, None]: ...
-    @overload
-    def __call__(
-        self,
-        event: Literal["credential_disabled"],
-        call: EventFunction[x.CredentialDisabled, None] | None = None,
-        /,
-    ) -> Subscription[x.CredentialDisabled, None]: ...
-    @overload
-    def __call__(
-        self, event: Literal["goal_updated"], call: EventFunction[x.GoalUpdated, None] | None = None, /
-    ) -> Subscription[x.GoalUpdated, None]: ...
-    @overload
-    def __call__(
-        self, event: Literal["input"], call: EventFunction[x.UserInput, str | x.Deny] | None = None, /
+        self, event: L["input"], call: Ask[x.UserInput, str | x.Deny] = ..., /
     ) -> Subscription[x.UserInput, str | x.Deny]: ...
     @overload
     def __call__(
-        self,
-        event: Literal["before_agent_start"],
-        call: EventFunction[x.BeforeAgentStart, x.RunSetup] | None = None,
-        /,
+        self, event: L["before_agent_start"], call: Ask[x.BeforeAgentStart, x.RunSetup] = ..., /
     ) -> Subscription[x.BeforeAgentStart, x.RunSetup]: ...
     @overload
     def __call__(
-        self,
-        event: Literal["context"],
-        call: EventFunction[x.ContextEvent, list[AppMessage]] | None = None,
-        /,
+        self, event: L["context"], call: Ask[x.ContextEvent, list[AppMessage]] = ..., /
     ) -> Subscription[x.ContextEvent, list[AppMessage]]: ...
     @overload
     def __call__(
-        self,
-        event: Literal["before_provider_request"],
-        call: EventFunction[x.BeforeProviderRequest, Request] | None = None,
-        /,
+        self, event: L["before_provider_request"], call: Ask[x.BeforeProviderRequest, Request] = ..., /
     ) -> Subscription[x.BeforeProviderRequest, Request]: ...
     @overload
     def __call__(
-        self,
-        event: Literal["before_provider_headers"],
-        call: EventFunction[x.BeforeProviderHeaders, dict[str, str]] | None = None,
-        /,
+        self, event: L["before_provider_headers"], call: Ask[x.BeforeProviderHeaders, dict[str, str]] = ..., /
     ) -> Subscription[x.BeforeProviderHeaders, dict[str, str]]: ...
     @overload
     def __call__(
-        self, event: Literal["tool_call"], call: EventFunction[x.ToolCallEvent, x.Deny] | None = None, /
+        self, event: L["tool_call"], call: Ask[x.ToolCallEvent, x.Deny] = ..., /
     ) -> Subscription[x.ToolCallEvent, x.Deny]: ...
     @overload
     def __call__(
-        self,
-        event: Literal["tool_result"],
-        call: EventFunction[x.ToolResultEvent, ToolOutput | str] | None = None,
-        /,
+        self, event: L["tool_result"], call: Ask[x.ToolResultEvent, ToolOutput | str] = ..., /
     ) -> Subscription[x.ToolResultEvent, ToolOutput | str]: ...
     @overload
     def __call__(
         self,
-        event: Literal["session_before_compact"],
-        call: EventFunction[x.BeforeCompact, x.Deny | x.CompactionReply] | None = None,
+        event: L["session_before_compact"],
+        call: Ask[x.BeforeCompact, x.Deny | x.CompactionReply] = ...,
         /,
     ) -> Subscription[x.BeforeCompact, x.Deny | x.CompactionReply]: ...
     @overload
     def __call__(
-        self,
-        event: Literal["session.compacting"],
-        call: EventFunction[x.BeforeCompact, x.CompactionReply] | None = None,
-        /,
+        self, event: L["session.compacting"], call: Ask[x.BeforeCompact, x.CompactionReply] = ..., /
     ) -> Subscription[x.BeforeCompact, x.CompactionReply]: ...
     @overload
     def __call__(
         self,
-        event: Literal["session_before_switch"],
-        call: EventFunction[x.BeforeLeave, x.Deny] | None = None,
+        event: L["session_before_switch", "session_before_branch"],
+        call: Ask[x.BeforeLeave, x.Deny] = ...,
         /,
     ) -> Subscription[x.BeforeLeave, x.Deny]: ...
     @overload
     def __call__(
-        self,
-        event: Literal["session_before_branch"],
-        call: EventFunction[x.BeforeLeave, x.Deny] | None = None,
-        /,
-    ) -> Subscription[x.BeforeLeave, x.Deny]: ...
-    @overload
-    def __call__(
-        self,
-        event: Literal["session_before_tree"],
-        call: EventFunction[x.BeforeTree, x.Deny] | None = None,
-        /,
+        self, event: L["session_before_tree"], call: Ask[x.BeforeTree, x.Deny] = ..., /
     ) -> Subscription[x.BeforeTree, x.Deny]: ...
     @overload
     def __call__(
-        self, event: Literal["user_bash"], call: EventFunction[x.UserCode, str | x.Deny] | None = None, /
+        self, event: L["user_bash", "user_python"], call: Ask[x.UserCode, str | x.Deny] = ..., /
     ) -> Subscription[x.UserCode, str | x.Deny]: ...
     @overload
     def __call__(
-        self, event: Literal["user_python"], call: EventFunction[x.UserCode, str | x.Deny] | None = None, /
-    ) -> Subscription[x.UserCode, str | x.Deny]: ...
-    @overload
-    def __call__(
-        self, event: Literal["project_trust"], call: EventFunction[x.ProjectTrust, bool] | None = None, /
+        self, event: L["project_trust"], call: Ask[x.ProjectTrust, bool] = ..., /
     ) -> Subscription[x.ProjectTrust, bool]: ...
     @overload
     def __call__(
-        self,
-        event: Literal["resources_discover"],
-        call: EventFunction[x.ResourcesDiscover, x.ResourcePaths] | None = None,
-        /,
+        self, event: L["resources_discover"], call: Ask[x.ResourcesDiscover, x.ResourcePaths] = ..., /
     ) -> Subscription[x.ResourcesDiscover, x.ResourcePaths]: ...

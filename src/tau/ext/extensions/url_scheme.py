@@ -1,7 +1,6 @@
 """A URL scheme of an extension, for the tools that read and write."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tau.agent.ports import ToolContext
@@ -42,8 +41,8 @@ class ExtensionScheme:
         await self._call(self._write, rest, data)
         return Resource(url=f"{self.scheme}://{rest}", data=data, immutable=False)
 
-    def written_files(self, rest: str) -> tuple[Path, ...]:
-        return ()
+    def written_files(self, rest: str) -> None:
+        """The extension writes what it likes."""
 
     async def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         return await self._host.calls.call(self._extension, f"url:{self.scheme}", function, *args)

@@ -63,13 +63,16 @@ def find_servers(
         scan.read(path, "flag", "flag", required=True)
     priority = {provider.id: provider.priority for provider in PROVIDERS}
 
-    def place(item: Item) -> tuple[int, bool, int]:
-        return -priority.get(_provider(item), 0), item.level == "project", item.rank
+    def place(item: Item) -> tuple[bool, int, int]:
+        """A repository cannot put its own server in place of one that the user's rules are about."""
+        return item.level == "project", -priority.get(_provider(item), 0), item.rank
 
     for item in sorted((item for kind in KINDS for item in _all(discovery, kind)), key=place):
         if item.state in ("active", "waiting"):
             level = "project" if item.level == "project" else "user"
-            scan.read(item.path, _provider(item), level, waiting=item.why if item.state == "waiting" else "")
+            waiting = item.why if item.state == "waiting" else ""
+            plugin = None if item.source is None else item.source.plugin
+            scan.read(item.path, _provider(item), level, waiting=waiting, plugin=plugin)
     return scan.settled()
 
 
@@ -96,7 +99,14 @@ class _Scan:
         self._on: set[str] = set()
 
     def read(
-        self, path: Path, provider: str, level: Any, *, waiting: str = "", required: bool = False
+        self,
+        path: Path,
+        provider: str,
+        level: Any,
+        *,
+        waiting: str = "",
+        required: bool = False,
+        plugin: Path | None = None,
     ) -> None:
         try:
             text, content = read_file(path)
@@ -110,6 +120,8 @@ class _Scan:
             self._errors.append((f"mcp: {path}", str(error)))
             return
         base = _blank(provider, path, level)
+        if plugin is not None:
+            base = replace(base, base=plugin)
         if waiting:
             base = replace(base, state="waiting", why=waiting)
         for keys, table in self._tables(content, path):
@@ -159,6 +171,7 @@ class _Scan:
     def settled(self) -> ServerList:
         """The first of a name is used, even to turn those of the others off; equal connections start once."""
         used: dict[str, ServerEntry] = {}
+        own = [entry.name for entry in self._found if entry.is_own]
         connections: dict[str, str] = {}
         settled = []
         for entry in sorted(self._found, key=lambda entry: entry.state == "waiting"):
@@ -169,6 +182,8 @@ class _Scan:
                 entry = replace(entry, state="shadowed", why=f"{first.path} has the same name.")
             if entry.state == "active":
                 entry = self._judged(entry)
+            if not entry.is_own and (rival := next((name for name in own if _mix_up(name, entry.name)), "")):
+                entry = replace(entry, state="shadowed", why=f"Its name could be taken for tools of {rival}.")
             if entry.state == "active":
                 twin = connections.setdefault(entry.digest, entry.name)
                 if twin != entry.name:
@@ -182,6 +197,11 @@ class _Scan:
         if not entry.server.enabled and entry.name not in self._on:
             return replace(entry, state="disabled", why="Its field enabled is false.")
         return entry
+
+
+def _mix_up(one: str, other: str) -> bool:
+    """Whether rules for the tools of a server could mean those of another one: `a.b.c` is `b.c` of `a`."""
+    return one != other and (one.startswith(f"{other}.") or other.startswith(f"{one}."))
 
 
 def read_file(path: Path) -> tuple[str, dict[str, Any]]:

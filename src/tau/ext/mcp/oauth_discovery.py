@@ -13,7 +13,7 @@ from tau.ai.http_connect import Address, Dial, dial_addresses, look_up
 from tau.ai.oauth.tokens import LoginError, require_encryption, send
 from tau.ai.proxy import is_loopback, parse_url
 from tau.ai.transport import Transport
-from tau.backends.sandbox.network.addresses import is_public
+from tau.base.addresses import is_public
 from tau.base.errors import ProviderError, TauError
 from tau.base.text import clean_line, shortened
 from tau.ext.mcp.messages import text_at

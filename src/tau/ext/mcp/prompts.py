@@ -7,7 +7,7 @@ from typing import Any
 from tau.ai.wire import ImageContent, TextContent, UserContent, UserMessage, text_of
 from tau.base.errors import UsageError
 from tau.base.json_rpc import JsonRpcError
-from tau.base.text import shortened, strip_controls
+from tau.base.text import plain, shortened
 from tau.coding.untrusted_text import fence
 from tau.ext.mcp.connection import ServerConnection
 from tau.ext.mcp.messages import dict_at, list_at, text_at
@@ -20,7 +20,7 @@ def instructions_of(connections: Sequence[ServerConnection]) -> str:
     parts: list[str] = []
     left = ALL_CHARS
     for connection in connections:
-        text = strip_controls(connection.info.instructions).strip() if connection.info is not None else ""
+        text = plain(connection.info.instructions).strip() if connection.info is not None else ""
         if text and left > 0:
             cut = shortened(text, min(SERVER_CHARS, left))
             left -= len(cut)
@@ -90,4 +90,4 @@ def _parts(content: dict[str, Any]) -> list[UserContent]:
     if content.get("type") == "image":
         return [ImageContent(text_at(content, "data", 10**7), text_at(content, "mimeType", 60))]
     text = text_at(content, "text", 10**6) or text_at(dict_at(content, "resource"), "text", 10**6)
-    return [TextContent(strip_controls(text))] if text else []
+    return [TextContent(plain(text))] if text else []

@@ -12,11 +12,11 @@ from tau.agent.loop_owner import Complete
 from tau.agent.ui import Ui
 from tau.ai.dialect import Request
 from tau.ai.model import Model
-from tau.ai.wire import AssistantMessage, ImageContent, Message, TextContent, Usage, UserMessage, text_of
+from tau.ai.wire import AssistantMessage, ImageContent, Message, TextContent, Usage, UserMessage
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.base.json_rpc import INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcError
-from tau.base.text import clean_line, shortened, strip_controls
+from tau.base.text import clean_line, reveal, shortened
 from tau.ext.mcp.messages import dict_at, list_at, text_at
 
 ANSWER, DECLINE, NOTHING = "Answer", "Decline", "(nothing)"
@@ -25,6 +25,7 @@ MAX_FIELDS = 30
 MAX_ASKS = 50  # of one server in a session, so that it cannot ask forever
 MAX_MESSAGE_CHARS = 2_000
 MAX_SAMPLED_MESSAGES = 100
+MAX_SAMPLED_CHARS = 12_000  # of a request that a person has to read
 MAX_SAMPLED_TOKENS = 8_192
 MAX_TRIES = 3
 REJECTED = -1  # the user's answer to a request for the model
@@ -79,7 +80,7 @@ class UserAnswers:
     async def _elicit(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
         if self._ui is None:
             return {"action": "decline"}
-        said = strip_controls(shortened(text_at(params, "message"), MAX_MESSAGE_CHARS))
+        said = reveal(shortened(text_at(params, "message"), MAX_MESSAGE_CHARS))
         title = f"The MCP server {server} asks: {said}"
         if params.get("mode") == "url":
             url = text_at(params, "url", 4_000)
@@ -101,19 +102,19 @@ class UserAnswers:
         content: dict[str, Any] = {}
         for name, schema in fields:
             field = FormField(name, schema if isinstance(schema, dict) else {}, name in needed)
-            value = await self._ask_field(field)
+            value = await self._ask_field(field, server)
             if value is CANCELED:
                 return {"action": "cancel"}
             if value is not None:
                 content[name] = value
         return {"action": "accept", "content": content}
 
-    async def _ask_field(self, field: "FormField") -> Any:
+    async def _ask_field(self, field: "FormField", server: str) -> Any:
         """A valid value, None for an optional one that is left out, or CANCELED."""
         assert self._ui is not None
         problem = ""
         for _ in range(MAX_TRIES):
-            title = f"{field.title}{f' ({problem})' if problem else ''}"
+            title = f"For the MCP server {server}: {field.title}{f' ({problem})' if problem else ''}"
             options = field.options()
             if options and not field.is_list:
                 rows = [label for _, label in options]
@@ -144,18 +145,19 @@ class UserAnswers:
         if not messages or not isinstance(messages[-1], UserMessage):
             raise JsonRpcError(INVALID_PARAMS, "The last message is not one of the user.")
         model = self._model()
+        system = text_at(params, "systemPrompt", 20_000)
         if server not in self._allowed:
-            last = strip_controls(shortened(_text(messages[-1]), MAX_MESSAGE_CHARS))
-            title = f"The MCP server {server} wants to ask {model.key}, for up to {tokens:,} tokens:\n{last}"
-            chosen = await self._ui.select(title, [ALLOW, ALWAYS, REFUSE])
+            said = reveal(_conversation(system, messages))
+            if len(said) > MAX_SAMPLED_CHARS:
+                raise JsonRpcError(REJECTED, "The request is too long to show, so nobody can allow it.")
+            title = f"The MCP server {server} wants to ask {model.key}, for up to {tokens:,} tokens:\n{said}"
+            chosen = await self._ui.select(title, [REFUSE, ALLOW, ALWAYS])
             if chosen == ALWAYS:
                 self._allowed.add(server)
             if chosen not in (ALLOW, ALWAYS):
                 raise JsonRpcError(REJECTED, "User rejected sampling request")
         self._left -= tokens
-        request = Request(
-            system=text_at(params, "systemPrompt", 20_000), messages=messages, tools=[], max_tokens=tokens
-        )
+        request = Request(system=system, messages=messages, tools=[], max_tokens=tokens)
         try:
             answer = await self._complete(model, request)
         except TauError as error:
@@ -272,5 +274,13 @@ def _sampled(message: dict[str, Any]) -> UserMessage | AssistantMessage:
     return UserMessage(shown, now_ms())
 
 
-def _text(message: UserMessage) -> str:
-    return message.content if isinstance(message.content, str) else text_of(message.content)
+def _conversation(system: str, messages: Sequence[Message]) -> str:
+    """All that the model would get, to read."""
+    parts = [f"Instructions: {system}"] if system else []
+    for message in messages:
+        who = "Model" if isinstance(message, AssistantMessage) else "Server"
+        content = message.content if isinstance(message.content, list) else [TextContent(message.content)]
+        images = sum(isinstance(part, ImageContent) for part in content)
+        text = "\n".join(part.text for part in content if isinstance(part, TextContent))
+        parts.append(f"{who}: {text}{f' [{images} images]' if images else ''}")
+    return "\n".join(parts)

@@ -72,6 +72,9 @@ class ToolCatalog:
         return self._changed.get((server, tool), "")
 
     def accept_definition(self, server: str, tool: ToolDefinition) -> None:
-        """The user has allowed a call of the tool as it is now."""
+        """The user has allowed a call of the tool as it was when they were asked."""
         if self._changed.pop((server, tool.name), None) is not None:
             self._pins.accept(server, [tool])
+            now = [one.definition for one in self.of(server) if one.definition.name == tool.name]
+            changes = self._pins.changes(server, now)  # it may be another one meanwhile
+            self._changed |= {(server, name): diff for name, diff in changes.items()}

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, json
 
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
@@ -19,7 +19,7 @@ from tau.ai.proxy import parse_url
 from tau.base.errors import TauError, ToolError
 from tau.base.json_rpc import JsonRpcError
 from tau.base.late import late
-from tau.base.text import clean_line, sentence, shortened, strip_controls
+from tau.base.text import clean_line, plain, reveal_invisible, sentence, shortened
 from tau.coding.ports import CodingContext
 from tau.ext.mcp.client import Progress
 from tau.ext.mcp.messages import ConnectionLost, McpError, ToolDefinition
@@ -107,12 +107,15 @@ class McpTool(Tool[McpArguments]):
 
     @cached_property
     def description(self) -> str:
-        text = strip_controls(self.definition.description).strip()
+        text = plain(self.definition.description).strip()
         return text or f"{self.definition.title or self.definition.name}, a tool of {self._connection.name}"
 
     @cached_property
     def spec(self) -> ToolSpec:
-        return ToolSpec(self.name, self.description, self.definition.input_schema)
+        schema = self.definition.input_schema
+        if not (text := json.encode(schema).decode()).isascii():  # nothing may hide in it from people
+            schema = json.decode(reveal_invisible(text))
+        return ToolSpec(self.name, self.description, schema)
 
     def decode(self, arguments: dict[str, Any]) -> tuple[McpArguments, list[str]]:
         return McpArguments(arguments), []

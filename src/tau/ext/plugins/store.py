@@ -20,6 +20,7 @@ COPIES, DISABLED = ".copies", ".disabled"
 LOCK = "plugins.lock.json"
 IGNORED = frozenset((".git", "__pycache__", "node_modules", ".venv", ".pytest_cache"))
 MAX_FILES, MAX_BYTES = 20_000, 500 << 20
+MAX_SHOWN_CHARS = 2_000
 Scope = Literal["user", "project"]
 
 
@@ -175,13 +176,13 @@ def content_hash(folder: Path) -> str:
     files = size = 0
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in IGNORED)
-        for name in sorted(names):
+        linked = [name for name in folders if Path(base, name).is_symlink()]  # which are not walked into
+        for name in sorted((*names, *linked)):
             path = Path(base, name)
             files += 1
             digest.update(f"{path.relative_to(folder)}\0".encode("utf-8", "surrogateescape"))
             if path.is_symlink():
-                target = Path(os.path.realpath(path))
-                if not target.is_relative_to(os.path.realpath(folder)):
+                if not _stays_inside(path, folder):
                     raise TauError(f"The plugin has a link that leads out of its folder: {path.name}.")
                 digest.update(os.readlink(path).encode("utf-8", "surrogateescape"))  # noqa: PTH115
                 continue
@@ -196,12 +197,27 @@ def content_hash(folder: Path) -> str:
     return digest.hexdigest()
 
 
+def _stays_inside(link: Path, folder: Path) -> bool:
+    """Whether a link leads to the same folder now and in a copy of it elsewhere."""
+    depth = len(link.parent.relative_to(folder).parts)
+    for part in link.readlink().parts:
+        depth += -1 if part == ".." else 1
+        if part == "/" or depth < 0:
+            return False
+    return Path(os.path.realpath(link)).is_relative_to(os.path.realpath(folder))
+
+
 def describe(manifest: PluginManifest) -> list[str]:
     """What a plugin brings, and first of all what it runs."""
     lines = [
         f"{manifest.name} {manifest.version}".rstrip(),
         *([manifest.description] if manifest.description else []),
     ]
-    lines += [f"  runs {text}" for text in manifest.runs] or ["  runs nothing"]
+    lines += [f"  runs {_brief(text)}" for text in manifest.runs] or ["  runs nothing"]
     shown = [f"{len(names)} {kind}" for kind, names in manifest.contents.items()]
     return [*lines, f"  has {', '.join(shown) or 'nothing'}"]
+
+
+def _brief(text: str) -> str:
+    more = len(text) - MAX_SHOWN_CHARS
+    return f"{text[:MAX_SHOWN_CHARS]} ... ({more:,} more characters)" if more > 0 else text

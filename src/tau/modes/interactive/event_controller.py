@@ -1,5 +1,7 @@
 """Shows session events on the screen."""
 
+from collections.abc import Callable, Sequence
+
 from tau.agent.events import AgentEvent, MessageUpdate
 from tau.agent.ui import NoticeLevel
 from tau.ai.wire import AssistantMessage
@@ -10,11 +12,13 @@ from tau.modes.interactive.current_session import CurrentSession, SessionSwitch
 from tau.modes.interactive.screen_protocols import Display
 from tau.modes.interactive.status.activity_line import ActivityLine
 from tau.modes.interactive.status.todo_panel import TodoPanel
+from tau.modes.interactive.transcript.agent_views import AgentViews
 from tau.modes.interactive.transcript.assistant import ThinkingBlock
 from tau.modes.interactive.transcript.block import BlockContext, CachedBlock
 from tau.modes.interactive.transcript.builder import TranscriptBuilder
 from tau.modes.interactive.transcript.notice import NoticeBlock
 from tau.modes.interactive.transcript.updater import TranscriptUpdater
+from tau.tui.component import Component
 from tau.tui.images.budget import ImageBudget
 
 model_resolver = late("tau.coding.model_resolver")
@@ -50,6 +54,12 @@ class EventController:
         self.pending = PendingMessages(display)
         self.todo = TodoPanel(display, current)
         self._updater = TranscriptUpdater(display, current, activity, self._builder, self.pending, self.todo)
+        self.agents = AgentViews(
+            display,
+            lambda call: self._builder.pending_call(call) is not None,
+            self.notice,
+            lambda: self._pager_context(expanded=False),
+        )
         self._command = ""
         self._printed_block: CachedBlock | None = None
         self._shown_notices: set[str] = set()
@@ -73,6 +83,7 @@ class EventController:
             self._display.screen.flush_record()
             self._clear(below=True)
         self._begin(session, replays=not change.is_shown)
+        self.agents.attach(session)
         if session.log.leaf is not None and replay.is_unanswered(session.log):
             self.notice("The last message has no answer yet; send it again with /retry.", "warning")
         for notice in session.notices:
@@ -88,6 +99,7 @@ class EventController:
         self._builder.settle()
         self.pending.clear()
         self.todo.clear()
+        self.agents.close()
         self._activity.clear()
 
     def rebuild(self, *, elsewhere: bool = True) -> None:
@@ -146,11 +158,15 @@ class EventController:
         self._display.request_render()
         return block
 
-    def pager_blocks(self) -> "pager_blocks.TranscriptPagerBlocks":
-        """The transcript for the pager."""
+    def pager_blocks(
+        self, blocks: Callable[[], Sequence[Component]] | None = None
+    ) -> "pager_blocks.TranscriptPagerBlocks":
+        """The transcript, or other blocks, for the pager."""
         transcript = self._display.layout.transcript
         return pager_blocks.TranscriptPagerBlocks(
-            lambda: transcript.blocks, self._pager_context(expanded=False), self._pager_context(expanded=True)
+            blocks or (lambda: transcript.blocks),
+            self._pager_context(expanded=False),
+            self._pager_context(expanded=True),
         )
 
     def print_in_full(self) -> bool:

@@ -29,6 +29,8 @@ MAY_DECLINE = frozenset(("app.interrupt", "app.exit", "app.suspend", "app.jobs.b
 """Keys the editor gets if the action has nothing to do."""
 IN_POPUP = ("tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select.pageDown")
 """Actions disabled while a completion list is open."""
+TWICE_S = 0.4
+"""Between two presses of Left that open the Agent Hub."""
 COMMANDS = {
     "app.model.select": "/model",
     "app.tools.expand": "/transcript",
@@ -37,6 +39,7 @@ COMMANDS = {
     "app.session.fork": "/fork",
     "app.session.resume": "/resume",
     "app.help.hotkeys": "/hotkeys",
+    "app.agents.hub": "/hub",
 }
 """Keys that run a command."""
 
@@ -62,6 +65,7 @@ class InputController:
         self._keys = ActionKeys(display.keys, self._actions_by_name)
         self._in_popup = ActionKeys(display.keys, IN_POPUP)
         self._tabbed = False
+        self._left_at = float("-inf")
         self._follows_up = False
         self._had_session = False
         self._completion: completion.Completion | None = None
@@ -153,6 +157,9 @@ class InputController:
             self._type_ahead.note_editor_key(event)
         if isinstance(event, Paste):
             return CONSUMED if writing and self._attach_dropped(event.text) else None
+        if writing and event.name == "left" and event.kind == "press" and self._pressed_left_twice():
+            self._context.actions.run_command("/hub")
+            return CONSUMED
         self._tabbed = self._display.keys.matches(event, "tui.input.tab")
         action = self._keys.get(event.name)
         if not action and writing and event.kind == "press" and self._run_shortcut(event.name):
@@ -175,6 +182,15 @@ class InputController:
             log.error(f"The {action} key failed.", error)
             self._context.notices.show_error(f"Internal error: {error!r}. See the log for details.")
         return CONSUMED
+
+    def _pressed_left_twice(self) -> bool:
+        """On an empty editor, while there are agents to look at."""
+        session, now = self._context.session, self._display.timer.time()
+        before, self._left_at = self._left_at, now
+        if not self._editor.is_empty or session is None or session.team is None or session.team.made is None:
+            self._left_at = float("-inf")
+            return False
+        return now - before < TWICE_S and bool(session.team.made.rows())
 
     def _run_shortcut(self, key: str) -> bool:
         """Run an extension's shortcut, for a key that is not tau's; False if there is none."""

@@ -17,6 +17,8 @@ class ScreenLayout:
         """What is running, for how long, and which key stops it. Owner: the activity line."""
         self.todo = Container()
         """The agent's tasks. Owner: the todo panel."""
+        self.agents = Container()
+        """Agents that work in the background. Owner: the agents panel."""
         self.banner = Container()
         """Errors and what to do about them. Owner: the banner."""
         self.hints = Container()
@@ -35,6 +37,7 @@ class ScreenLayout:
             self.pending,
             self.activity,
             self.todo,
+            self.agents,
             self.banner,
             self.hints,
             self.above,

@@ -1,12 +1,13 @@
 """The protocol of a channel, and what all channels share."""
 
-from collections.abc import AsyncIterator
-from typing import Protocol
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
 from tau.base.errors import TauError
-from tau.relay.message import InboundMessage
+from tau.relay.message import ChatFile, InboundMessage
 
 
 class ChannelLimits(Struct, frozen=True, kw_only=True):
@@ -27,12 +28,19 @@ class ChannelRejected(TauError):
     """The channel refused the part for good."""
 
 
+class ChannelLink(NamedTuple):
+    """What the relay gives a channel: a group for its tasks, and what to call once it is connected."""
+
+    group: asyncio.TaskGroup
+    connected: Callable[[], None]
+
+
 class ChatChannel(Protocol):
     @property
     def name(self) -> str: ...
     @property
     def limits(self) -> ChannelLimits: ...
-    async def start(self) -> None:
+    async def start(self, link: ChannelLink) -> None:
         """Connect. Raises TauError if that can never work, such as a wrong password."""
         ...
 
@@ -47,6 +55,26 @@ class ChatChannel(Protocol):
     async def send_media(
         self, chat: str, data: bytes, type: str, name: str, caption: str, *, key: str
     ) -> str: ...
+    async def fetch(self, file: ChatFile) -> ChatFile:
+        """Download a file of an admitted sender. Raises ChannelRejected with the reason."""
+        ...
+
     async def typing(self, chat: str, on: bool) -> None: ...
     async def mark_read(self, message: InboundMessage) -> None: ...
     async def close(self) -> None: ...
+
+
+class OptionalSteps:
+    """What a channel may leave out."""
+
+    async def fetch(self, file: ChatFile) -> ChatFile:
+        raise ChannelRejected("this channel has no files")
+
+    async def typing(self, chat: str, on: bool) -> None:
+        pass
+
+    async def mark_read(self, message: InboundMessage) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass

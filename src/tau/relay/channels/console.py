@@ -6,14 +6,14 @@ from typing import TextIO
 from tau.base.clock import now_ms
 from tau.base.text import plain
 from tau.base.threads import in_daemon_thread
-from tau.relay.channels.channel import ChannelLimits
+from tau.relay.channels.channel import ChannelLimits, ChannelLink, OptionalSteps
 from tau.relay.message import InboundMessage
 
 MAX_LINE_CHARS = 1_000_000
 USER = "you"
 
 
-class ConsoleChannel:
+class ConsoleChannel(OptionalSteps):
     name = "console"
     limits = ChannelLimits(text_units=1_000_000, typing=False)
 
@@ -22,7 +22,7 @@ class ConsoleChannel:
         self._out = out
         self._started_ms = now_ms()
 
-    async def start(self) -> None:
+    async def start(self, link: ChannelLink) -> None:
         if self._lines.isatty():
             self._print("Type a message; end with Ctrl+D.")
 
@@ -50,15 +50,6 @@ class ConsoleChannel:
     ) -> str:
         self._print(f"[{type}, {len(data)} bytes: {name}]{f' {caption}' if caption else ''}")
         return key
-
-    async def typing(self, chat: str, on: bool) -> None:
-        pass
-
-    async def mark_read(self, message: InboundMessage) -> None:
-        pass
-
-    async def close(self) -> None:
-        pass
 
     def _print(self, text: str) -> None:
         self._out.write(f"{plain(text) if self._out.isatty() else text}\n")

@@ -308,12 +308,12 @@ def test_key_changes_the_mode_while_a_call_waits(tmp_path: Path, presses: int, m
         async with rigged(tmp_path, answers, settings=ASK) as rig:
             assert "ask mode" in rig.screen()
             await rig.send("go")
-            await rig.show("Alt+A changes the mode")
+            await rig.show("Alt+Shift+A changes the mode")
             if presses == 2:
                 rig.session.permissions.add_rule("ask", "tool: read")  # nothing that the question is about
                 rig.session.permissions.set_mode("workspace")
             else:
-                await rig.press("alt+a")
+                await rig.press("alt+shift+a")
             shown = await rig.show("Over.")
             assert (tmp_path / "made").exists() is made
             assert ("plan mode" in shown) is not made

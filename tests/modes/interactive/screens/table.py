@@ -1,9 +1,16 @@
 """All screens by name."""
 
-from tests.modes.interactive.screens import conversation, dialogs, editing, information, lists
+from tests.modes.interactive.screens import agents, conversation, dialogs, editing, information, lists
 from tests.modes.interactive.screens.screen_rig import Screen
 
-PARTS = (conversation.SCREENS, editing.SCREENS, dialogs.SCREENS, lists.SCREENS, information.SCREENS)
+PARTS = (
+    agents.SCREENS,
+    conversation.SCREENS,
+    editing.SCREENS,
+    dialogs.SCREENS,
+    lists.SCREENS,
+    information.SCREENS,
+)
 SCREENS: dict[str, Screen] = {name: screen for part in PARTS for name, screen in part.items()}
 
 NO_SCREEN = {
@@ -12,6 +19,10 @@ NO_SCREEN = {
     "command_context.CommandContext.ask": "part of other dialogs",
     "ui_controller.ScreenUi.show": "part of other dialogs",
     "ui_controller.ScreenUi.custom": "shows a component of the caller's own",
+    **dict.fromkeys(
+        (f"selectors.agent_hub.AgentHub.{name}" for name in ("act", "_discard", "_message", "_show_diff")),
+        "an action of the Agent Hub; selectors/test_agent_hub.py looks at it",
+    ),
     "dialogs.startup_recovery._download": "is there only while the demo model is being fetched",
     "commands.omfg.omfg": "asks with ScreenUi.select; commands/test_omfg.py looks at it",
     "extension_face.ScreenForExtensions._instead": "shows a component of an extension",
@@ -25,6 +36,7 @@ ONE_LINE = frozenset(
         "agents",
         "lsp",
         "browser",
+        "marketplace",
         "plugins",
         "reload-plugins",
         "mcp",

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias
 
-from tau.backends.sandbox.network.addresses import Connect, Lookup, Streams, is_public, reach
+from tau.backends.sandbox.network.addresses import Connect, Lookup, Streams, reach
 from tau.backends.sandbox.network.decision_log import DecisionLog
 from tau.backends.sandbox.network.host_rules import WEB_PORTS, HostRules
 from tau.backends.sandbox.network.targets import RefusedTargetError, Target
+from tau.base.addresses import is_public
 from tau.base.tasks import spawn
 
 Ask: TypeAlias = Callable[[str, int], Awaitable[bool]]

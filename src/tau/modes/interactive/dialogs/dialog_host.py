@@ -36,6 +36,8 @@ class Dialogs:
         self._editor = editor
         self._turn = asyncio.Lock()
         self._answer: asyncio.Future[Any] | None = None
+        self.queued = 0
+        """How many dialogs wait for the open one."""
         self._gap = _Gap()
 
     @property
@@ -50,7 +52,12 @@ class Dialogs:
         place: DialogPlace = "alternate",
     ) -> T | None:
         """Show what `make(done)` returns until it calls `done(answer)`; None on timeout."""
-        async with self._turn:
+        self.queued += 1
+        try:
+            await self._turn.acquire()
+        finally:
+            self.queued -= 1
+        try:
             answer: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
 
             def done(value: T | None) -> None:
@@ -70,6 +77,8 @@ class Dialogs:
                 self._put(self._editor)
                 if self._gap.events:  # the caller may open the next dialog before this runs
                     asyncio.get_running_loop().call_soon(self._pass_on)
+        finally:
+            self._turn.release()
 
     def _pass_on(self) -> None:
         events, self._gap.events = self._gap.events, []

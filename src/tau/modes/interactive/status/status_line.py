@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tau.agent.events import (
     AgentEnd,
@@ -27,9 +27,15 @@ from tau.config.interface_settings import Segment
 from tau.modes.interactive.current_session import CurrentSession
 from tau.modes.interactive.screen_protocols import Display, Tasks
 from tau.modes.interactive.status.git_branch import GitCheckout, branch_of, is_dirty
+from tau.tui.timer import Handle
+
+if TYPE_CHECKING:
+    from tau.coding.task.ports import AgentTeam
 
 socket = late("socket")
 
+AGENTS_S = 0.5
+"""How long changes of agents are collected."""
 FULL_PERCENT = 90
 PATH_CHARS = 32
 NAME_CHARS = 32
@@ -39,12 +45,12 @@ Preset = tuple[tuple[Segment, ...], tuple[Segment, ...]]
 PRESETS: dict[str, Preset] = {
     "default": (
         ("model", "thinking", "mode", "session", "mcp"),
-        ("planLimit", "contextPercent", "cost", "jobs", "git", "path"),
+        ("planLimit", "contextPercent", "cost", "agents", "jobs", "git", "path"),
     ),
     "minimal": (("model", "mode"), ("planLimit", "contextPercent")),
     "compact": (("model", "mode"), ("planLimit", "contextPercent", "cost", "git")),
     "full": (
-        ("model", "thinking", "mode", "session", "queue", "jobs", "mcp"),
+        ("model", "thinking", "mode", "session", "queue", "agents", "jobs", "mcp"),
         (
             *("tokensIn", "tokensOut", "cacheRead", "cacheHit", "contextPercent", "cost"),
             *("planLimit", "elapsed", "host", "git", "path"),
@@ -53,7 +59,7 @@ PRESETS: dict[str, Preset] = {
 }
 DROP_ORDER: tuple[Segment, ...] = (
     *("host", "elapsed", "time", "cacheWrite", "cacheRead", "cacheHit", "tokensIn", "tokensOut", "session"),
-    *("mcp", "path", "queue", "thinking", "jobs", "git", "cost", "contextTokens"),
+    *("mcp", "path", "queue", "thinking", "jobs", "git", "agents", "cost", "contextTokens"),
 )
 """The order in which segments are dropped for lack of room; context usage stays longest."""
 SEPARATORS = {"dot": " · ", "pipe": " | ", "slash": " / ", "powerline": " \ue0b1 ", "none": " "}
@@ -187,11 +193,19 @@ def _queue(facts: StatusFacts) -> SegmentText:
 
 
 def _jobs(facts: StatusFacts) -> SegmentText:
-    open_jobs = [job for job in facts.session.jobs.list() if job.running]
-    agents = sum(job.kind == "task" for job in open_jobs)
-    running = len(open_jobs) - agents
-    parts = [f"{agents} agent{'' if agents == 1 else 's'}"] if agents else []
-    return SegmentText(", ".join([*parts, *([f"{running} running"] if running else [])]))
+    running = sum(job.running and job.kind != "task" for job in facts.session.jobs.list())
+    return SegmentText(f"{running} running" if running else "")
+
+
+def _agents(facts: StatusFacts) -> SegmentText:
+    """Those that work, at any depth; first those that wait for the user."""
+    team = None if facts.session.team is None else facts.session.team.made
+    rows = [] if team is None else [row for row in team.rows() if row.state in ("queued", "running")]
+    if not rows:
+        return SegmentText("")
+    waiting = sum(row.waiting for row in rows)
+    text = f"{len(rows)} agent{'' if len(rows) == 1 else 's'}"
+    return SegmentText(f"{text}, {waiting} waiting for you", "warning") if waiting else SegmentText(text)
 
 
 def _name(facts: StatusFacts) -> SegmentText:
@@ -222,6 +236,7 @@ SEGMENTS: dict[Segment, Callable[[StatusFacts], SegmentText]] = {
     "elapsed": lambda facts: SegmentText(elapsed(time.monotonic() - facts.begun_s)),
     "session": _name,
     "jobs": _jobs,
+    "agents": _agents,
     "queue": _queue,
     "mcp": _mcp,
     "host": lambda facts: SegmentText(socket.gethostname()),
@@ -239,10 +254,13 @@ class StatusLine:
         self._checkout = GitCheckout()
         self._home = str(Path.home())
         self._unsubscribe: Callable[[], None] = lambda: None
+        self._refreshing: Handle | None = None
 
     def attach(self, session: Session) -> None:
         self._checkout = GitCheckout(branch_of(session.cwd))
         self._unsubscribe = session.subscribe(self._on_event)
+        if session.team is not None:
+            session.team.watch(self._watch_agents)
         self.refresh()
         self._tasks.start(self._check_git(session))
 
@@ -285,6 +303,19 @@ class StatusLine:
         return (
             line if modal is None else f"{self._display.theme['accent'](modal.mode.upper())} {line}".rstrip()
         )
+
+    def _watch_agents(self, team: "AgentTeam") -> None:
+        """Listens until the team ends with its session."""
+
+        def listen(change: str, id: str, event: object) -> None:
+            if change != "event" and self._refreshing is None:
+                self._refreshing = self._display.timer.call_later(AGENTS_S, refresh)
+
+        def refresh() -> None:
+            self._refreshing = None
+            self.refresh()
+
+        team.subscribe(listen)
 
     def _on_event(self, event: AgentEvent) -> None:
         if isinstance(event, _REFRESH_ON):

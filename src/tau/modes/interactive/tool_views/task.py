@@ -1,8 +1,12 @@
 """task: the agents of a call, what each does, and how they ended."""
 
 from collections import Counter
+from collections.abc import Sequence
+
+from msgspec import UNSET
 
 from tau.coding.task.results import AgentProgress, TaskDetails
+from tau.modes.agents_report import agent_activity, agent_state, rank
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, LazyRows, head, rows_limit
 from tau.modes.interactive.tool_views.failures import problem
 from tau.modes.interactive.tool_views.labels import duration, list_arg, note, one_line, quantity, text_arg
@@ -13,7 +17,6 @@ from tau.tui.text.cut import truncate
 
 MAX_ROWS = 6
 MAX_EXPANDED = 100
-STALLED_MS = 60_000
 _LOOKS = {
     "completed": "success",
     "failed": "error",
@@ -40,46 +43,44 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
         if not body and view.state == "done" and view.text.strip():
             body = [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="muted")]
         return RenderedCall(title, body, note(view, theme))
-    rows = sorted(details.progress, key=_rank)
+    in_background = details.async_ is not UNSET
+    rows = sorted(details.progress, key=rank)
     most = MAX_EXPANDED if view.expanded else MAX_ROWS
-    parts: list[Component] = [_row(theme, row) for row in rows[:most]]
+    parts: list[Component] = [_lazy_row(theme, row, in_background) for row in rows[:most]]
     if len(rows) > most:
         parts.append(head(theme, f"{quantity(len(rows) - most, 'more agent')}.", 1, token="dim"))
-    return RenderedCall(title, [*parts, *body], note(view, theme, _facts(rows, view)))
+    if in_background:
+        return RenderedCall(title, [*parts, *body], note(view, theme, "in the background"))
+    facts = [summarize(rows), *([duration(view.elapsed_ms)] if view.elapsed_ms is not None else [])]
+    return RenderedCall(title, [*parts, *body], note(view, theme, ", ".join(facts)))
 
 
-def _rank(row: AgentProgress) -> int:
-    return 0 if row.waiting else 1 if row.status in ("failed", "aborted") else 2
-
-
-def _facts(rows: list[AgentProgress], view: ToolCallView) -> str:
+def summarize(rows: Sequence[AgentProgress]) -> str:
+    """How many are in each state, and what they have used."""
     states = Counter("waiting for you" if row.waiting else row.status for row in rows)
     facts = [f"{count} {state}" for state, count in states.items()]
     tokens, cost = sum(row.tokens for row in rows), sum(row.cost for row in rows)
     facts += [f"{tokens:,} tokens"] if tokens else []
     facts += [f"${cost:.2f}"] if cost else []
-    if view.elapsed_ms is not None:
-        facts.append(duration(view.elapsed_ms))
     return ", ".join(facts)
 
 
-def _row(theme: Theme, row: AgentProgress) -> Component:
-    def paint(width: int) -> list[str]:
-        sign = (
-            ""
-            if theme.linear
-            else theme[_LOOKS[row.status]](getattr(theme.symbols, _SIGNS[row.status])) + " "
-        )
-        state: str = "waiting for you" if row.waiting else row.status
-        if row.status == "running" and row.quiet_ms >= STALLED_MS:
-            state = "stalled"
-        doing = f"{row.current_tool} {row.current_target}".strip() or row.description or row.task
-        facts = [state, row.model.rpartition("/")[2], quantity(row.requests, "request")]
+def _lazy_row(theme: Theme, row: AgentProgress, in_background: bool) -> Component:
+    return LazyRows(theme, lambda width: [agent_row(theme, row, width, started=in_background)])
+
+
+def agent_row(theme: Theme, row: AgentProgress, width: int, *, started: bool = False) -> str:
+    """One agent; `started`: only what it is for, since the row will not change anymore."""
+    look, sign = _LOOKS[row.status], getattr(theme.symbols, _SIGNS[row.status])
+    mark = "" if theme.linear else f"{theme[look](sign)} "
+    model = row.model.rpartition("/")[2]
+    facts = [model]
+    if not started:
+        facts = [agent_state(row), model, quantity(row.requests, "request")]
         facts += [f"{row.tokens:,} tokens"] if row.tokens else []
         facts += [f"${row.cost:.2f}"] if row.cost else []
         facts += [duration(row.duration_ms)] if row.duration_ms else []
-        name = theme["strong"](one_line(row.id, 60))
-        line = f"{sign}{name}: {one_line(doing, 120)}  {theme['muted'](', '.join(facts))}"
-        return [truncate(line, width, theme.symbols.ellipsis)]
-
-    return LazyRows(theme, paint)
+    name = theme["strong"](one_line(row.id, 60))
+    doing = one_line((row.description or row.task) if started else agent_activity(row), 120)
+    line = f"{mark}{name}: {doing}  {theme['muted'](', '.join(facts))}"
+    return truncate(line, width, theme.symbols.ellipsis)

@@ -19,8 +19,10 @@ MAX_MESSAGES = 400
 _SHOWN = frozenset({"message", "custom_message", "branch_summary", "compaction"})
 
 
-def show_branch(builder: TranscriptBuilder, log: SessionLog, max_messages: int = MAX_MESSAGES) -> None:
-    """Show the active branch since the last compaction, up to a limit."""
+def show_branch(
+    builder: TranscriptBuilder, log: SessionLog, max_messages: int = MAX_MESSAGES, *, settle: bool = True
+) -> None:
+    """Show the active branch since the last compaction, up to a limit; `settle`: nothing runs anymore."""
     branch = log.branch()
     start = _first_kept(branch, log)
     nodes = [node for node in branch[start:] if node.type in _SHOWN][-max_messages:]
@@ -44,7 +46,8 @@ def show_branch(builder: TranscriptBuilder, log: SessionLog, max_messages: int =
         _add_entry(builder, entry)
     if stopped:
         builder.add_stop()
-    builder.settle()
+    if settle:
+        builder.settle()
 
 
 def is_unanswered(log: SessionLog) -> bool:

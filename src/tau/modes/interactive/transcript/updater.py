@@ -208,8 +208,11 @@ class TranscriptUpdater:
     def _job_changed(self, event: e.JobChanged) -> None:
         """One line at the end of a job, unless a turn on its result begins now and shows it."""
         session = self._current.session
-        if event.queued or event.status == "running" or session is None:
+        if event.queued or event.status in ("queued", "running") or session is None:
             return
+        team = None if session.team is None else session.team.made
+        if self._theme.linear and team is not None and team.row(event.id) is not None:
+            return  # the agents panel says so
         answers = session.settings.async_.continue_when_done and not session.activities.running
         if not answers or event.status == "cancelled":
             self._say(job_line(event), "warning" if event.status == "failed" else "info")
