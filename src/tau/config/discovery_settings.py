@@ -78,16 +78,11 @@ class FetchSettings(Struct, frozen=True, rename="camel"):
 
 
 class BrowserSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Offer a browser if Chromium is installed")] = True
-    headless: Annotated[bool, Meta(description="Run the browser without a window")] = True
-    screenshot_dir: Annotated[
-        str | None, Meta(description="Folder for screenshots; default: the session's artifacts")
-    ] = None
-    cdp_url: Annotated[
-        str | None,
-        Meta(description="Running browser to use instead of a new one, such as http://127.0.0.1:9222"),
-    ] = None
-    max_tabs: Annotated[int, Meta(description="Maximum number of open tabs", ge=1, le=100)] = 20
+    enabled: bool = True
+    headless: bool = True
+    screenshot_dir: str | None = None
+    cdp_url: str | None = None
+    max_tabs: Annotated[int, Meta(ge=1, le=100)] = 20
 
 
 class WebProviderSettings(Struct, frozen=True, rename="camel"):
