@@ -18,6 +18,7 @@ from tau.config.settings import Settings
 from tau.config.web_access import find_browser, has_browser_driver
 
 if TYPE_CHECKING:
+    from tau.backends.dap.sessions import DebugSessions
     from tau.backends.lsp.pool import LanguageServers
     from tau.backends.ssh.connections import Connections
     from tau.backends.ssh.hosts import SshHost
@@ -43,6 +44,7 @@ class SessionResources(Struct, frozen=True, kw_only=True):
     connections: "Connections | None" = None
     sandbox: "LateSandbox | None" = None
     language_servers: "LanguageServers | None" = None
+    debuggers: "DebugSessions | None" = None
     memory: "ProjectMemory | None" = None
     browser: "LateBrowser | None" = None
     github: "GithubAccess | None" = None

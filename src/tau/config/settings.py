@@ -8,6 +8,7 @@ from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
 from tau.config.discovery_settings import (
     BrowserSettings,
     ContextFilesSettings,
+    DebugSettings,
     ExaSettings,
     FetchSettings,
     HooksSettings,
@@ -208,6 +209,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     ssh: SshSettings = SshSettings()
     mcp: McpSettings = McpSettings()
     lsp: LspSettings = LspSettings()
+    debug: DebugSettings = DebugSettings()
     read: ReadSettings = ReadSettings()
     edit: EditSettings = EditSettings()
     search: SearchSettings = SearchSettings()

@@ -30,6 +30,7 @@ RENDERERS: dict[str, Renderer] = {
     "bash": late("tau.modes.interactive.tool_views.bash"),
     "browser": late("tau.modes.interactive.tool_views.browser"),
     "checkpoint": late("tau.modes.interactive.tool_views.checkpoint"),
+    "debug": late("tau.modes.interactive.tool_views.debug"),
     "edit": late("tau.modes.interactive.tool_views.edit"),
     "eval": late("tau.modes.interactive.tool_views.eval"),
     "find": late("tau.modes.interactive.tool_views.find"),
