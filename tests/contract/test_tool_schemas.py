@@ -19,7 +19,11 @@ def as_json(value: Any) -> Any:
 
 
 def test_schemas(tmp_path: Path) -> None:
-    found = {name: spec.parameters for name, spec in tools_of_a_session(tmp_path).items()}
+    found = {
+        name: spec.parameters
+        for name, spec in tools_of_a_session(tmp_path).items()
+        if name not in ("web_search", "browser", "github")  # test_web_tool_schemas.py
+    }
     pinned = snapshot(
         {
             "read": {
@@ -286,6 +290,35 @@ def test_schemas(tmp_path: Path) -> None:
                                     },
                                 },
                                 "task": {"type": "string"},
+                                "phase": {"type": "string"},
+                                "items": {"type": "array", "items": {"type": "string"}},
+                                "text": {"type": "string"},
+                            },
+                            "required": ["op"],
+                        },
+                    }
+                },
+                "required": ["ops"],
+            },
+            "checkpoint": {
+                "type": "object",
+                "properties": {"goal": {"description": "What to find out", "type": "string"}},
+                "required": ["goal"],
+            },
+            "rewind": {
+                "type": "object",
+                "properties": {"report": {"type": "string"}},
+                "required": ["report"],
+            },
+            "inspect_image": {
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string"},
+                    "question": {"type": "string"},
+                },
+                "required": ["path", "question"],
+            },
+            "task": {"type": "string"},
                                 "phase": {"type": "string"},
                                 "items": {"type": "array", "items": {"type": "string"}},
                                 "text": {"type": "string"},
