@@ -41,7 +41,7 @@ class FileCache:
         self._changed = False
 
     def open(self) -> dict[str, FileHead]:
-        """Call it before several threads ask: each would begin with entries of its own."""
+        """Call it before several threads ask: each would begin with separate entries."""
         if self._entries is None:
             self._entries = self._load()
         return self._entries
