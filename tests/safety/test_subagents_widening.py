@@ -304,3 +304,41 @@ def test_git_does_not_follow_a_link_that_an_agent_put_into_its_repository(place:
 
     assert "is a link, so the changes cannot be read" in "".join(asyncio.run(main()))
     assert files_in(tmp_path) == before
+
+
+@pytest.mark.parametrize(("count", "asks"), [(60, True), (600, False)])
+def test_a_merge_is_asked_about_with_all_its_files_or_not_at_all(
+    count: int, asks: bool, tmp_path: Path
+) -> None:
+    project = prepare(tmp_path, Attempt("", (ISOLATED,), (), ""))
+    write = f"for n in $(seq {count}); do echo x > file$n; done; printf x > $(printf 'hid\\u202eden')"
+    asked: list[str] = []
+
+    class Reader:
+        async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
+            asked.append(message)
+            return False
+
+        async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str:
+            return options[0]
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda *given, **named: None
+
+    def agent(assignment: str, turn: int) -> Any:
+        return yielded("done") if turn else [Use("bash", command=write)]
+
+    async def main() -> str:
+        play = Play([[task("level 1", agent="a1", id="One")], [Say("ok")]], agent)
+        settings = {**DEEP, "async.enabled": False, **ASK, "tools.allow": ["tool: bash"]}
+        async with session_of(play, project, settings=settings, ui=Reader()) as session:
+            await session.prompt("go")
+            return "".join(results_in(session))
+
+    said = asyncio.run(main())
+    assert "Not merged" in said and not (project / "file1").exists()
+    if asks:
+        [message] = asked
+        assert "file60" in message and "hid<U+202E>den" in message
+    else:
+        assert asked == [] and "too many to show" in said

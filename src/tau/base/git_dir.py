@@ -36,6 +36,21 @@ def git_dir(root: Path) -> GitDir:
     return GitDir(own, own / shared if shared else own)
 
 
+def shared_git_dir(root: Path) -> Path | None:
+    """The git directory of a work tree, if it is in there or names the work tree as its own.
+
+    Anything can name the git directory of another repository as its own, but not the other way round.
+    """
+    place, found = Path(os.path.realpath(root), ".git"), git_dir(root)
+    common = Path(os.path.realpath(found.common))
+    if common == place:
+        return common
+    own = Path(os.path.realpath(found.own))
+    owner = read_start(own / "gitdir").strip()
+    is_linked = own.parent == common / "worktrees" and os.path.realpath(own / owner) == str(place)
+    return common if owner and is_linked else None
+
+
 def branch_of(root: Path) -> str:
     """The checked-out branch of a work tree, or a short hash; reads at most three small files."""
     head = read_start(git_dir(root).own / "HEAD").strip().encode(errors="surrogateescape")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tau.backends.memory.store import MAX_QUERY_CHARS, SHARED, MemoryItem, MemoryMatch, MemoryStore
-from tau.base.git_dir import git_dir
+from tau.base.git_dir import shared_git_dir
 from tau.config.paths import Paths, repo_root
 from tau.config.settings import MemorySettings
 
@@ -81,9 +81,8 @@ def primary_checkout(cwd: Path) -> Path:
     root = repo_root(cwd)
     if root is None:
         return cwd.resolve()
-    try:
-        common = git_dir(root).common.resolve()
-    except OSError:
+    common = shared_git_dir(root)
+    if common is None:
         return root.resolve()
     return common.parent if common.name == ".git" else common
 

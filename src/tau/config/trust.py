@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Raw, Struct, ValidationError, convert, json
 
 from tau.base.errors import ConfigError, TauError
-from tau.base.git_dir import git_dir
+from tau.base.git_dir import shared_git_dir
 from tau.base.late import late
 from tau.base.text import clean_line
 from tau.config.json_file import change_json, read_json
@@ -201,8 +201,8 @@ def _scan(cwd: Path) -> TrustScan:
 
 def _repository(root: Path) -> str:
     """What identifies a repository: the git directory that its work trees share, else its folder."""
-    has_git = repo_root(root) == root
-    return os.path.realpath(git_dir(root).common if has_git else root)
+    shared = shared_git_dir(root) if repo_root(root) == root else None
+    return os.path.realpath(shared or root)
 
 
 def _snapshots(path: Path, content: Any) -> list[TrustSnapshot]:

@@ -13,7 +13,7 @@ from msgspec import DecodeError, Struct, json
 from tau.base.errors import ConfigError
 from tau.base.files import typed_path
 from tau.base.sizes import MIB, format_bytes
-from tau.base.text import clean_line, shortened
+from tau.base.text import clean_line
 from tau.config.json_file import read_limited
 from tau.config.paths import project_folders
 from tau.config.trust_locations import TrustLocation, locations
@@ -27,7 +27,7 @@ MAX_PROBLEMS = 20
 MAX_WORDS = 2_000
 MAX_FOLDERS = 20
 MAX_NAME_CHARS = 1_000
-SHOWN_CHARS = 160
+SHOWN_CHARS = 1_000
 # Keys whose values are programs, or say what to load.
 PROGRAM_KEYS = frozenset(
     {
@@ -41,7 +41,12 @@ PROGRAM_KEYS = frozenset(
 _SHELL_LINE = re.compile(r"^\s*!(?!\[)\S|!`|!\{|^(?:hooks|mcpServers)\s*:", re.MULTILINE)
 _WORD = re.compile(r"[^\s\"'`;|&()<>=$,\\]+")
 _PROMPTS = (".md", ".mdc", ".toml", ".txt", ".yaml", ".yml")
-_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Z_][A-Z0-9_]*)")
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)|\{env:([A-Za-z_]\w*)\}")
+# Keys that name variables whose values a program or server gets.
+_VARIABLE_KEYS = frozenset(
+    {"bearer_token_env_var", "env_http_headers", "env_vars", "inherit_env", "inheritEnv", "passEnv"}
+)
+_URL_KEYS = ("url", "httpUrl", "serverUrl")
 _WHITE = re.compile(r"\s+")
 
 
@@ -127,7 +132,8 @@ class _Search:
         """Add the files of the repository that commands name: their content runs too."""
         words = list(dict.fromkeys(word for text in self._texts for word in _named_words(text)))
         paths = dict.fromkeys(path for word in words[:MAX_WORDS] for path in self._named_paths(word))
-        folders = [path for path in paths if path.is_dir()][:MAX_FOLDERS]  # where a command may run
+        is_dir = os.path.isdir  # also of what is too long for a name
+        folders = [path for path in paths if is_dir(path)][:MAX_FOLDERS]  # where a command may run
         inner = (folder / word for folder in folders for word in words[:MAX_WORDS] if _is_name(word))
         files = [path for path in dict.fromkeys((*paths, *inner)) if _is_something_else(path)]
         if len(words) > MAX_WORDS or len(files) > MAX_SCRIPTS:
@@ -197,7 +203,7 @@ class _Search:
             path=name,
             kind=location.kind,
             digest=hashlib.sha256(content).hexdigest(),
-            shown=shortened(clean_line(_gist(counted, location)), SHOWN_CHARS),
+            shown=_cut(clean_line(_gist(counted, location))),
             text=counted,
         )
 
@@ -269,7 +275,7 @@ def _runs(key: str, value: Any) -> bool:
 def _gist(text: str, location: TrustLocation) -> str:
     """What it would run, as far as one line can say."""
     if location.check == "names programs":
-        passed = ", ".join(dict.fromkeys(_VARIABLE.findall(text)))
+        passed = ", ".join(dict.fromkeys(_passed_variables(text)))
         told = f" (with the variables {passed})" if passed else ""
         return ("; ".join(named_commands(text)) or _WHITE.sub(" ", text)) + told
     if location.check == "shell lines":
@@ -278,24 +284,45 @@ def _gist(text: str, location: TrustLocation) -> str:
     return ""
 
 
+def _cut(text: str) -> str:
+    left_out = len(text) - SHOWN_CHARS
+    return f"{text[:SHOWN_CHARS]}… ({left_out:,} more characters: tau trust show)" if left_out > 0 else text
+
+
+def _passed_variables(text: str) -> Iterator[str]:
+    """The variables of the user whose values the programs and servers in a JSON file get."""
+    yield from (one or other for one, other in _VARIABLE.findall(text))
+    for one in _objects(text):
+        for key in _VARIABLE_KEYS & one.keys():
+            value = one[key]
+            names = (
+                value.values() if isinstance(value, dict) else value if isinstance(value, list) else (value,)
+            )
+            yield from ("all" if name is True else str(name) for name in names if name)
+
+
 def named_commands(text: str) -> Iterator[str]:
     """The programs and addresses in a JSON file."""
+    for one in _objects(text):
+        command, args = one.get("command"), one.get("args")
+        words = command if isinstance(command, list) else [command] if isinstance(command, str) else []
+        if words:
+            yield " ".join(str(word) for word in (*words, *(args if isinstance(args, list) else ())))
+        yield from (url for key in _URL_KEYS if isinstance(url := one.get(key), str))
+        yield from (value for value in one.values() if isinstance(value, str) and value.startswith("!"))
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """All objects in a JSON file."""
     try:
-        content = json.decode(text)
+        pending = [json.decode(text)]
     except (DecodeError, ValueError, RecursionError):
         return
-    pending = [content]
     while pending:
         one = pending.pop()
         if isinstance(one, dict):
-            command = one.get("command") or one.get("url")
-            if isinstance(command, str):
-                args = one.get("args")
-                yield " ".join([command, *(str(word) for word in (args if isinstance(args, list) else ()))])
-            pending += [value for value in one.values() if isinstance(value, dict | list)]
-            yield from (value for value in one.values() if isinstance(value, str) and value.startswith("!"))
-        elif isinstance(one, list):
-            pending += one
+            yield one
+        pending += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
 
 
 MAX_LINE_DIGESTS = 2_000

@@ -1,12 +1,13 @@
 """Asks the user about what the sandbox blocks, and remembers the answers."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tau.agent.ui import Ui
-from tau.base.text import clean_line, plain
+from tau.base.text import reveal
 from tau.config.paths import user_paths
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ MAX_REFUSALS = 2  # in a run; then nothing more is asked
 MAX_SHOWN_CHARS = 4_000
 NO = "No"
 OUTSIDE_ONCE = "Run it once outside the sandbox, with all your permissions"
+
+_NO_ENV: Mapping[str, str] = MappingProxyType({})
 
 GrantAnswer: TypeAlias = Literal["no", "inside", "outside"]
 _Key: TypeAlias = tuple[str, ...]
@@ -57,14 +60,27 @@ class SandboxGrants:
         """Ask once per session for something else that the sandbox keeps away."""
         return await self._select(key, title, [allow]) is not None
 
-    async def ask_rerun(self, attempt: "BlockedAttempt", command: str) -> GrantAnswer:
-        """Offer to run a command again after it was blocked: with one more thing allowed, or outside."""
+    async def ask_rerun(
+        self,
+        attempt: "BlockedAttempt",
+        command: str,
+        folder: Path | None = None,
+        env: Mapping[str, str] = _NO_ENV,
+    ) -> GrantAnswer:
+        """Offer to run a command again after it was blocked: with one more thing allowed, or outside.
+
+        What is too long to be read cannot run outside. `folder` is not the session's.
+        """
         narrow = _narrow_grant(attempt)
-        options = [*([narrow] if narrow else []), OUTSIDE_ONCE]
-        title = f"{attempt.note}\n{_shown(command)}"
-        chosen = await self._select(
-            (attempt.kind, attempt.subject, command), title, options, lasting=(narrow,) if narrow else ()
-        )
+        facts = [f"folder: {_on_one_line(str(folder))}"] if folder is not None else []
+        facts += [f"variable {name}: {_on_one_line(value)}" for name, value in sorted(env.items())]
+        text = "\n".join([command, *facts])
+        options = [*([narrow] if narrow else []), *([OUTSIDE_ONCE] if len(text) <= MAX_SHOWN_CHARS else [])]
+        if not options:
+            return "no"
+        title = f"{attempt.note}\n{_shown(text)}"
+        key = (attempt.kind, attempt.subject, text)
+        chosen = await self._select(key, title, options, lasting=(narrow,) if narrow else ())
         if chosen is None:
             return "no"
         return "outside" if chosen == OUTSIDE_ONCE else "inside"
@@ -113,10 +129,14 @@ def _narrow_grant(attempt: "BlockedAttempt") -> str:
             return ""
 
 
-def _shown(command: str) -> str:
-    """The whole command, or both of its ends."""
-    text = plain(command)
+def _on_one_line(text: str) -> str:
+    return text.replace("\n", "<U+000A>")
+
+
+def _shown(text: str) -> str:
+    """The whole text, or both of its ends."""
     if len(text) <= MAX_SHOWN_CHARS:
-        return text
+        return reveal(text)
     half = MAX_SHOWN_CHARS // 2
-    return f"{text[:half]}\n[{len(text) - 2 * half:,} characters not shown]\n{clean_line(text[-half:])}"
+    left_out = f"[{len(text) - 2 * half:,} characters not shown]"
+    return f"{reveal(text[:half])}\n{left_out}\n{reveal(text[-half:])}"

@@ -33,7 +33,7 @@ from tau.base.clock import iso, now_ms
 from tau.base.errors import TauError, ToolError
 from tau.base.files import locked, make_private
 from tau.base.run import Runner
-from tau.base.text import shortened
+from tau.base.text import reveal, shortened
 from tau.coding.approval.policy import Workspace, decide
 from tau.config.paths import repo_root
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tau.coding.task.subagent import Subagent
     from tau.coding.task.team import Team
 
-MAX_SHOWN = 20
+MAX_SHOWN_CHARS = 12_000
 
 
 async def require_repository(cwd: Path) -> None:
@@ -160,9 +160,9 @@ class AgentWorkspace:
             effects, team.session.permissions.current, workspace, demo=False, contained=True, tool="task"
         )
         if verdict.verdict == "ask" and team.ui is not None:
-            shown = "\n".join(item.reason for item in verdict.questions[:MAX_SHOWN])
-            more = len(verdict.questions) - MAX_SHOWN
-            text = f"{shown}\nand {more} more" if more > 0 else shown
+            text = "\n".join(reveal(item.reason) for item in verdict.questions)
+            if len(text) > MAX_SHOWN_CHARS:
+                return f"it would change {len(verdict.questions):,} files, too many to show in a question"
             if await team.ui.confirm(f"Merge the changes of the agent {self._agent.id}?", text):
                 return ""
             return "the user declined"

@@ -173,7 +173,8 @@ class Bash(Tool[BashParams]):
     ) -> ToolOutput:
         """Offer to allow what the sandbox blocked; run the command again if the user does."""
         assert self._sandbox is not None
-        answer = await self._sandbox.commands.grants.ask_rerun(attempt, plan.command)
+        folder = None if (there := self._folder(plan, ctx.cwd)) == ctx.cwd else there
+        answer = await self._sandbox.commands.grants.ask_rerun(attempt, plan.command, folder, params.env)
         if answer == "no":
             return output
         outside = answer == "outside"

@@ -31,13 +31,18 @@ class Recall(Tool[RecallParams]):
             return ToolOutput.text(NONE)
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
         lines = [
-            f"- {shown(one.item.text)} (id: {one.item.id}) [{one.item.source}]"
+            f"- {_indented(shown(one.item.text))} (id: {one.item.id}) [{one.item.source}]"
             f" ({datetime.fromtimestamp(one.item.created, UTC):%Y-%m-%d}) c:{one.score:.2f}"
             for one in found
         ]
         noun = "memory" if len(lines) == 1 else "memories"
         head = f"Found {len(lines)} relevant {noun} (as of {now} UTC):"
         return ToolOutput.text("\n".join([head, "", *lines]))
+
+
+def _indented(text: str) -> str:
+    """A line of a memory cannot pose as another memory."""
+    return "\n  ".join(text.splitlines())
 
 
 def opened(memory: ProjectMemory | None) -> ProjectMemory:
