@@ -276,6 +276,17 @@ command resumes. Takes the flags of tau for models and safety, such as --model.
   --rpm N, --tpm N      requests and tokens a minute, for each provider
   --dry-run             check the tasks and show the plan
 """,
+    "review": """\
+usage: tau review [--base REF] [--json] [--fail-on P1] [FLAG ...]
+
+Let agents review the uncommitted changes, each a share of the files, and list what they find by priority:
+P0 breaks everything, P1 must be fixed before a release, P2 should be fixed, P3 is minor.
+  --base REF      review what this branch and the uncommitted changes add to REF
+  --json          print the findings, and what each reviewer was given
+  --fail-on P1    exit with 1 if there is a finding of this priority or a more urgent one
+
+It also exits with 1 if a reviewer did not finish. Other flags are those of tau, such as --model, --max-cost.
+""",
     "commit": """\
 usage: tau commit [--split] [--all] [--push] [--dry-run] [--yes] [--json] [FLAG ...]
 

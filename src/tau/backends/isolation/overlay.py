@@ -84,7 +84,7 @@ async def mount_overlay(run: Runner, kind: str, lower: Path, folder: Path, targe
 
 
 async def try_overlay(run: Runner, kind: str, folder: Path) -> str:
-    """Mount and use one in a folder of its own; why that does not work, or nothing."""
+    """Mount and use one in a new folder; why that does not work, or nothing."""
     place = folder / f".probe-{os.urandom(4).hex()}"
     try:
         make_private(place / "lower")

@@ -190,11 +190,14 @@ class AgentWorkspace:
             fields["nested_patches"] = await save_inner_patches(
                 run, workspace, changes, team.roster.folder, self._agent.id
             )
-            kept = f"It made repositories inside its copy ({inner}), with patches of their own. {kept}"
+            kept = f"It made repositories inside its copy ({inner}), each with a separate patch. {kept}"
         if not apply:
             if changes.repositories:
                 return {**fields, "merged": False, "workspace": str(self.folder), "notes": [kept]}
-            return {**fields, **await self._leave_patch(patch)}
+            note = (
+                f"Its changes are in {patch}, not merged; tau worktree apply {self.folder.name} merges them."
+            )
+            return {**fields, "merged": False, "workspace": str(self.folder), "notes": [note]}
         if not is_asked and (problem := await self._objection(changes)):
             note = f"Not merged: {problem}. {kept} The user can merge it: /agents apply {self._agent.id}"
             return {**fields, "merged": False, "workspace": str(self.folder), "notes": [note]}
@@ -210,11 +213,6 @@ class AgentWorkspace:
         await self._remove()
         words = "Merged" if outcome.state == "applied" else "Already there"
         return {**fields, "merged": True, "notes": [f"{words}: {', '.join(changes.files[:20])}"]}
-
-    async def _leave_patch(self, patch: Path) -> dict[str, Any]:
-        """Without a merge, the copy stays: its agent can continue in it."""
-        note = f"Its changes are in {patch}, not merged; tau worktree apply {self.folder.name} merges them."
-        return {"merged": False, "workspace": str(self.folder), "notes": [note]}
 
     async def _apply(self, changes: AgentChanges) -> "tuple[Any, str]":
         workspace, run = self._require(), self._team.outside
