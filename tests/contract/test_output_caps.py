@@ -356,8 +356,23 @@ def place_without_a_server(folder: Path) -> Asked:
 
 
 @request
+def program_without_a_debugger(folder: Path) -> Asked:
+    return "debug", {"action": "launch", "program": "p" * 100_000}
+
+
+@request
 def search_without_a_provider(folder: Path) -> Asked:
     return "web_search", {"query": "q" * 100_000}
+
+
+@request
+def browser(folder: Path) -> Asked:
+    return "browser", {"action": "run", "name": "n" * 100_000, "code": "return tab.url()"}
+
+
+@request
+def search_of_issues(folder: Path) -> Asked:
+    return "github", {"op": "search_issues", "query": "q" * 100_000}
 
 
 @request

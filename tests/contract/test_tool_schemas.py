@@ -19,7 +19,11 @@ def as_json(value: Any) -> Any:
 
 
 def test_schemas(tmp_path: Path) -> None:
-    found = {name: spec.parameters for name, spec in tools_of_a_session(tmp_path).items()}
+    found = {
+        name: spec.parameters
+        for name, spec in tools_of_a_session(tmp_path).items()
+        if name not in ("web_search", "browser", "github")  # test_web_tool_schemas.py
+    }
     pinned = snapshot(
         {
             "read": {
@@ -118,7 +122,6 @@ def test_schemas(tmp_path: Path) -> None:
                     "cancel": {"type": "array", "items": {"type": "string"}},
                     "list": {"type": "boolean"},
                 },
-                "required": [],
             },
             "eval": {
                 "type": "object",
@@ -187,6 +190,82 @@ def test_schemas(tmp_path: Path) -> None:
                 },
                 "required": ["action"],
             },
+            "debug": {
+                "type": "object",
+                "properties": {
+                    "action": {
+                        "enum": [
+                            "attach",
+                            "continue",
+                            "custom_request",
+                            "data_breakpoint_info",
+                            "disassemble",
+                            "evaluate",
+                            "launch",
+                            "loaded_sources",
+                            "modules",
+                            "output",
+                            "pause",
+                            "read_memory",
+                            "remove_breakpoint",
+                            "remove_data_breakpoint",
+                            "remove_instruction_breakpoint",
+                            "scopes",
+                            "sessions",
+                            "set_breakpoint",
+                            "set_data_breakpoint",
+                            "set_instruction_breakpoint",
+                            "stack_trace",
+                            "step_in",
+                            "step_out",
+                            "step_over",
+                            "terminate",
+                            "threads",
+                            "variables",
+                            "write_memory",
+                        ],
+                        "type": "string",
+                    },
+                    "program": {"type": "string"},
+                    "args": {"type": "array", "items": {"type": "string"}},
+                    "adapter": {"type": "string"},
+                    "cwd": {"type": "string"},
+                    "file": {"type": "string"},
+                    "line": {"type": "integer"},
+                    "function": {"type": "string"},
+                    "name": {"type": "string"},
+                    "condition": {"type": "string"},
+                    "hit_condition": {"type": "string"},
+                    "log_message": {"type": "string"},
+                    "exceptions": {"type": "array", "items": {"type": "string"}},
+                    "expression": {"type": "string"},
+                    "context": {"type": "string"},
+                    "frame_id": {"type": "integer"},
+                    "scope_id": {"type": "integer"},
+                    "variable_ref": {"type": "integer"},
+                    "pid": {"type": "integer"},
+                    "port": {"type": "integer"},
+                    "host": {"type": "string"},
+                    "levels": {"type": "integer"},
+                    "memory_reference": {"type": "string"},
+                    "instruction_reference": {"type": "string"},
+                    "instruction_count": {"type": "integer"},
+                    "instruction_offset": {"type": "integer"},
+                    "count": {"type": "integer"},
+                    "data": {"type": "string"},
+                    "data_id": {"type": "string"},
+                    "access_type": {"enum": ["read", "readWrite", "write"], "type": "string"},
+                    "command": {"type": "string"},
+                    "arguments": {"type": "object"},
+                    "offset": {"type": "integer"},
+                    "resolve_symbols": {"type": "boolean"},
+                    "allow_partial": {"type": "boolean"},
+                    "start_module": {"type": "integer"},
+                    "module_count": {"type": "integer"},
+                    "timeout": {"type": "number"},
+                },
+                "required": ["action"],
+            },
             "todo": {
                 "type": "object",
                 "properties": {
@@ -239,15 +318,6 @@ def test_schemas(tmp_path: Path) -> None:
                 },
                 "required": ["path", "question"],
             },
-            "web_search": {
-                "type": "object",
-                "properties": {
-                    "query": {"type": "string"},
-                    "recency": {"enum": ["day", "month", "week", "year"], "type": "string"},
-                    "limit": {"type": "integer"},
-                },
-                "required": ["query"],
-            },
             "task": {
                 "type": "object",
                 "properties": {
@@ -259,7 +329,7 @@ def test_schemas(tmp_path: Path) -> None:
                             "type": "object",
                             "properties": {
                                 "assignment": {"type": "string"},
-                                "id": {"type": "string", "maxLength": 48},
+                                "id": {"type": "string"},
                                 "description": {"type": "string"},
                             },
                             "required": ["assignment"],

@@ -1,32 +1,11 @@
 """What `tau SUBCOMMAND --help` prints, and the line that a misused subcommand reports."""
 
-PAGES = {
-    "config": """\
-usage: tau config list [--json]           list settings, their values and origins
-       tau config get KEY [--json]        print one value
-       tau config set KEY VALUE [--json]  set one value in your settings file
-       tau config reset KEY [--json]      remove one value from your settings file
-       tau config path [--json]           print the path of your settings file
-       tau config schema                  print a JSON schema for editors
-""",
-    "read": """\
-usage: tau read PATH|URL[:LINES] [--raw] [--json]
+from pathlib import Path
 
-Show what the read tool gives the model: tau read src/app.py:10-20, tau read https://example.com.
-  --raw   without line numbers; of a web page, its source
-  --json  print JSON with the details
-To send a message that starts with this word, quote it: tau "read the README".
-""",
-    "grep": """\
-usage: tau grep PATTERN [PATH ...]
+PAGES = Path(__file__).with_name("help_pages")
 
-Show what the search tool gives the model, by default for this folder. Put -- before a PATTERN like --help.
-To send a message that starts with this word, quote it: tau "grep for TODO".
-""",
-    "search": """\
-usage: tau search QUERY [--provider NAME] [--recency day|week|month|year] [--limit N] [--compact] [--json]
-       tau search --providers [--json]  list search providers, and what the missing ones need
 
+<<<<<<< HEAD
 Show what the web_search tool gives the model.
   --compact  only addresses and titles
 To send a message that starts with this word, quote it: tau "search for TODO".
@@ -360,9 +339,14 @@ usage: tau help [COMMAND]
 Same as tau --help and tau COMMAND --help.
 """,
 }
+=======
+def help_page(name: str) -> str:
+    """The page of a subcommand."""
+    return (PAGES / f"{name}.txt").read_text(encoding="utf-8")
+>>>>>>> main
 
 
 def usage_line(name: str) -> str:
     """One sentence for someone who misused a subcommand."""
-    form = PAGES[name].splitlines()[0].removeprefix("usage: ").partition("  ")[0]
+    form = help_page(name).splitlines()[0].removeprefix("usage: ").partition("  ")[0]
     return f"Usage: {form}. See tau {name} --help."

@@ -72,9 +72,21 @@ class LspSettings(Struct, frozen=True, rename="camel"):
     diagnostics_deduplicate: bool = True
 
 
+class DebugSettings(Struct, frozen=True, rename="camel"):
+    enabled: bool = True
+
+
 class FetchSettings(Struct, frozen=True, rename="camel"):
     enabled: bool = True
     allow_private: list[str] = []
+
+
+class BrowserSettings(Struct, frozen=True, rename="camel"):
+    enabled: bool = True
+    headless: bool = True
+    screenshot_dir: str | None = None
+    cdp_url: str | None = None
+    max_tabs: Annotated[int, Meta(ge=1, le=100)] = 20
 
 
 class WebProviderSettings(Struct, frozen=True, rename="camel"):

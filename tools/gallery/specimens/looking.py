@@ -1,8 +1,11 @@
 """Specimens of searching, and of structural code edits."""
 
+from tau.backends.github.workflow_runs import FailedLog, RunJob, RunStep, WatchDetails, WatchedRun
+from tau.coding.github.call import GithubDetails
 from tau.coding.tool_search.search_tool import FoundTool, SearchToolDetails
 from tau.coding.tools.ast_edit import AstEditDetails, AstEditFile
 from tau.coding.tools.ast_grep import AstGrepDetails
+from tau.coding.tools.browser import BrowserDetails, ScreenshotDetails
 from tau.coding.tools.find import FindDetails
 from tau.coding.tools.inspect_image import InspectImageDetails
 from tau.coding.tools.resolve import ResolveDetails
@@ -40,6 +43,34 @@ FOUND = SearchDetails(
     files=FILES,
     file_matches=[FileCount("src/shop/orders.py", 2), FileCount("src/shop/prices.py", 1)],
     display_content=DISPLAY,
+)
+WATCHED = WatchDetails(
+    mode="commit",
+    verdict="failure",
+    repo="octo/app",
+    head_sha="0123456789abcdef",
+    runs=[
+        WatchedRun(
+            id=7,
+            workflow="CI",
+            status="completed",
+            conclusion="failure",
+            jobs=[
+                RunJob(1, "lint", "completed", "success", 12),
+                RunJob(
+                    *(2, "test", "completed", "failure", 48, ""),
+                    [
+                        RunStep("Set up", "completed", "success", 5),
+                        RunStep("Run", "completed", "failure", 41),
+                    ],
+                ),
+                RunJob(3, "deploy", "completed", "skipped"),
+            ],
+        )
+    ],
+    failed_logs=[
+        FailedLog("test", 7, True, "collected 12 items\nE  assert 1 == 2\n1 failed, 11 passed\nexit 1")
+    ],
 )
 FOUND_TOOLS = SearchToolDetails(
     query="create an issue",
@@ -220,5 +251,55 @@ SPECIMENS = [
             1_400,
         ),
         failed=Result("Error: Tavily authorization failed (401); check its key."),
+    ),
+    *in_all_states(
+        "browser",
+        {"action": "run", "code": 'await tab.fill("#name", "pen")\nawait tab.click("text/Save")\ntab.url()'},
+        streaming={"action": "run", "code": 'await tab.fill("#name"'},
+        done=Result(
+            "http://localhost:8000/pens/1",
+            BrowserDetails(
+                action="run",
+                name="main",
+                browser="headless browser",
+                url="http://localhost:8000/pens/1",
+                screenshots=[ScreenshotDetails("/tmp/shop.png", "image/png", 41_000, 1706, 960)],
+                result="Screenshot 1706x960, saved to /tmp/shop.png\nhttp://localhost:8000/pens/1",
+            ),
+            310,
+        ),
+        failed=Result('Tab "main" is not alive. Reopen it.'),
+    ),
+    *in_all_states(
+        "browser",
+        {"action": "open", "url": "http://localhost:8000/", "name": "shop"},
+        streaming={"action": "open"},
+        done=Result(
+            'Opened tab "shop" in a headless browser',
+            BrowserDetails(
+                action="open",
+                name="shop",
+                result='Opened tab "shop" in a headless browser\nURL: http://localhost:8000/\nTitle: Shop',
+            ),
+            900,
+        ),
+        failed=Result("Page.goto: net::ERR_CONNECTION_REFUSED at http://localhost:8000/"),
+    ),
+    *in_all_states(
+        "github",
+        {"op": "run_watch", "branch": "main"},
+        streaming={"op": "run_watch"},
+        done=Result("# GitHub Actions: failed", GithubDetails(op="run_watch", watch=WATCHED), 64_000),
+        failed=Result("No workflow run was found."),
+    ),
+    one(
+        "github",
+        "search",
+        "A search of issues.",
+        "done",
+        {"op": "search_issues", "query": "crash on start"},
+        Result(
+            "# GitHub issues search\n\nResults: 1\n\n- #12 Crash on start", GithubDetails(op="search_issues")
+        ),
     ),
 ]

@@ -35,6 +35,8 @@ ONE_LINE = frozenset(
         "add-dir",
         "agents",
         "lsp",
+        "browser",
+        "marketplace",
         "plugins",
         "reload-plugins",
         "mcp",

@@ -26,6 +26,7 @@ _Choice = tuple[str, str]
 """What can be typed, and what it means."""
 
 _WORDS: dict[str, tuple[_Choice, ...]] = {
+    "browser": (("headless", "Without a window"), ("visible", "With a window")),
     "changelog": (("full", "All versions"),),
     "copy": (("last", "The last answer"),),
     "jobs": (("cancel", "Stop one or all"),),
@@ -34,6 +35,7 @@ _WORDS: dict[str, tuple[_Choice, ...]] = {
         ("restart", "Restart one or all"),
         ("check", "Show errors in files"),
     ),
+    "marketplace": (("list", "Show all"), ("add", "Add a folder or repository"), ("remove", "Forget one")),
     "mcp": (
         ("list", "Show all servers and their state"),
         ("add", "Add a server"),
