@@ -118,7 +118,6 @@ def test_schemas(tmp_path: Path) -> None:
                     "cancel": {"type": "array", "items": {"type": "string"}},
                     "list": {"type": "boolean"},
                 },
-                "required": [],
             },
             "eval": {
                 "type": "object",
@@ -309,7 +308,7 @@ def test_schemas(tmp_path: Path) -> None:
                             "type": "object",
                             "properties": {
                                 "assignment": {"type": "string"},
-                                "id": {"type": "string", "maxLength": 48},
+                                "id": {"type": "string"},
                                 "description": {"type": "string"},
                             },
                             "required": ["assignment"],

@@ -101,6 +101,8 @@ def run(argv: list[str]) -> int:
     )
     if parsed.value("resume") == "" and (mode != "interactive" or parsed.words):
         return report_problem(NO_ID)
+    if parsed.has("output-schema") and mode not in ("print", "json"):
+        return report_problem("--output-schema needs -p or --mode json.")
     if parsed.has("list-models") or mode != "interactive":
         return run_mode(parsed, mode)
     return run_interactive(parsed)

@@ -97,7 +97,7 @@ async def compose(
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
     trusted, is_distrusted, problems = await _trust(options, paths)
     roots = find_roots(options.cwd, paths)
-    supplies = cache(lambda: supplying.Supplies(options.cwd, paths, settings, trusted=trusted, roots=roots))
+    supplies = _supplies(options, paths, settings, roots, trusted=trusted)
     host = await _load_extensions(options, settings, paths, supplies, roots, events := EventBus(), services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
     environment = await _open_environment(options, conversation, runner, models, settings, services, events)
@@ -149,6 +149,15 @@ async def compose(
     outer = (paths, environ, services, outside)
     await open_team(compose, session, environment, models, options, roots, outer, host)
     return _connect(session, environment, models, paths, host, ask)
+
+
+def _supplies(
+    options: SessionOptions, paths: Paths, settings: Settings, roots: Sequence[Root], *, trusted: bool
+) -> "Callable[[], Supplies]":
+    agent = "main" if options.agent is None else options.agent.kind
+    return cache(
+        lambda: supplying.Supplies(options.cwd, paths, settings, trusted=trusted, roots=roots, agent=agent)
+    )
 
 
 def _tools(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,7 +39,7 @@ class DiscoveryOptions(Struct, frozen=True, kw_only=True):
     excludes: Callable[[Item], bool] = lambda item: False
 
 
-class LoadContext(NamedTuple):
+class LoadContext(Struct, frozen=True):
     """What a provider gets to load from."""
 
     cwd: Path
@@ -269,7 +268,7 @@ class CapabilityRegistry:
                 )
 
 
-class FoundPath(NamedTuple):
+class FoundPath(Struct, frozen=True):
     path: str
     linked: bool
 
