@@ -19,16 +19,16 @@ from graphql import (
     GraphQLResolveInfo,
     GraphQLSchema,
     OverlappingFieldsCanBeMergedRule,
-    is_enum_type,
-    specified_rules,
     build_schema,
     execute_sync,
     get_named_type,
+    is_enum_type,
     is_list_type,
     is_non_null_type,
     is_object_type,
     is_scalar_type,
     parse,
+    specified_rules,
     validate,
 )
 

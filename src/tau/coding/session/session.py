@@ -129,6 +129,7 @@ class Session:
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
         self.settings, self.trusted, self.hooks = parts.settings, parts.trusted, parts.hooks
         self.sandbox, self.language_servers = parts.resources.sandbox, parts.resources.language_servers
+        self.memory = parts.resources.memory
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.supplies, self.complete, self.command_hooks = parts.supplies, parts.complete, parts.command_hooks
         self.activities, self.abort = parts.activities, parts.activities.abort
