@@ -3,7 +3,8 @@
 from tau.agent.loop_owner import Complete
 from tau.base.tasks import Background
 from tau.coding.context import ModelRoles
-from tau.coding.memory.automatic import AutomaticMemory, MemoryModel
+from tau.coding.memory.automatic import AutomaticMemory
+from tau.coding.memory.model import MemoryModel
 from tau.coding.project_memory import ProjectMemory
 from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog

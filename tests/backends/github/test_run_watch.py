@@ -116,7 +116,7 @@ class Watched:
 @pytest.mark.parametrize(
     "conclusion", ["failure", "cancelled", "timed_out", "action_required", "startup_failure"]
 )
-def test_what_counts_as_a_failure(conclusion: str) -> None:
+def test_cancelled_and_refused_jobs_are_failures(conclusion: str) -> None:
     assert is_failure("completed", conclusion)
     assert not any(is_failure("completed", each) for each in ("success", "skipped", "neutral"))
     assert not is_failure("in_progress", "")

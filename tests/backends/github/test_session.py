@@ -55,7 +55,7 @@ def test_results_are_marked_as_data_of_strangers(github: FakeGithub, checkout: P
         {"op": "pr_checkout", "pr": "1"},
     ],
 )
-def test_what_changes_something_needs_a_person(
+def test_a_person_decides_about_changes(
     arguments: dict[str, Any], github: FakeGithub, checkout: Path
 ) -> None:
     git(checkout, "config", "branch.pr-1.tauPrHeadRef", "x")

@@ -119,7 +119,7 @@ def graphql(github: FakeGithub) -> int:
     return sum(call.path.endswith("/graphql") for call in github.calls)
 
 
-def test_an_issue_shows_its_facts_hidden_comments_and_what_was_said(
+def test_an_issue_shows_its_facts_its_hidden_text_and_its_comments(
     threads: FakeGithub, checkout: Path
 ) -> None:
     text = read(checkout, "issue://12")

@@ -74,7 +74,7 @@ def test_a_memory_cannot_end_its_block(tmp_path: Path) -> None:
     assert memories_block(found, 10)[1] == []
 
 
-def test_what_was_settled_is_retained_at_the_end_and_replaces_what_it_contradicts(tmp_path: Path) -> None:
+def test_the_end_of_a_session_retains_facts_and_replaces_old_ones(tmp_path: Path) -> None:
     old = add(tmp_path, "Deploys happen on Tuesday")
     answer = f'[{{"content": "Deploys happen on Friday", "importance": 0.9, "supersedes": "{old}"}}]'
     faux, _ = talk(

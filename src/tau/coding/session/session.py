@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tau.coding.files.workspace_folders import WorkspaceFolders
     from tau.coding.hook_status import SessionHooks
     from tau.coding.plan.mode import PlanMode
+    from tau.coding.project_memory import ProjectMemory
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.session.fallback import Fallbacks
     from tau.coding.session.titles import SessionTitle
@@ -129,7 +130,6 @@ class Session:
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
         self.settings, self.trusted, self.hooks = parts.settings, parts.trusted, parts.hooks
         self.sandbox, self.language_servers = parts.resources.sandbox, parts.resources.language_servers
-        self.memory = parts.resources.memory
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.supplies, self.complete, self.command_hooks = parts.supplies, parts.complete, parts.command_hooks
         self.activities, self.abort = parts.activities, parts.activities.abort
@@ -183,6 +183,10 @@ class Session:
         self.call_tool = self._runner.call
         self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
         parts.log.on_append = partial(_report_entry, self.emit)
+
+    @property
+    def memory(self) -> "ProjectMemory | None":
+        return self._parts.resources.memory
 
     @property
     def model(self) -> Model:

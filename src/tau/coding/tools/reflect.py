@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from tau.agent.loop_owner import Complete
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
-from tau.coding.memory.automatic import MemoryModel, memory_row
+from tau.coding.memory.model import MemoryModel, memory_row
 from tau.coding.ports import CodingContext
 from tau.coding.project_memory import ProjectMemory
 from tau.coding.tools.recall import opened

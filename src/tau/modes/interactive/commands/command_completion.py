@@ -56,7 +56,7 @@ _WORDS: dict[str, tuple[_Choice, ...]] = {
         ("view", "Show what was recalled and the latest"),
         ("stats", "Count them"),
         ("diagnose", "Check the file"),
-        ("enqueue", "Retain what was said now"),
+        ("enqueue", "Retain from the conversation now"),
         ("rebuild", "Rebuild the search index"),
         ("edit", "Change one"),
         ("forget", "Delete some"),

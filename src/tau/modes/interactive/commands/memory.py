@@ -74,7 +74,7 @@ async def _delete(context: CommandContext, memory: ProjectMemory, scopes: list[s
 
 
 async def _enqueue(context: CommandContext, memory: ProjectMemory, words: str) -> str:
-    """Retain what was said now, instead of after some turns."""
+    """Retain from the conversation now, instead of after some turns."""
     if memory.retain_now is None:
         return "Nothing is retained automatically (memory.autoRetain, memory.llmMode)."
     return f"{await memory.retain_now()} new memories."
