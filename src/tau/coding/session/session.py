@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from tau.coding.files.workspace_folders import WorkspaceFolders
     from tau.coding.hook_status import SessionHooks
     from tau.coding.plan.mode import PlanMode
-    from tau.coding.project_memory import ProjectMemory
     from tau.coding.rules.stream_rules import StreamRules
     from tau.coding.session.fallback import Fallbacks
     from tau.coding.session.titles import SessionTitle
@@ -132,6 +131,7 @@ class Session:
         self.sandbox, self.language_servers = parts.resources.sandbox, parts.resources.language_servers
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.supplies, self.complete, self.command_hooks = parts.supplies, parts.complete, parts.command_hooks
+        self.memory = parts.resources.memory
         self.activities, self.abort = parts.activities, parts.activities.abort
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
         self.stats, self.extensions, self.team = UsageStats(parts.log), parts.extensions, parts.team
@@ -180,13 +180,8 @@ class Session:
             recorder=parts.recorder,
             rules=parts.rules,
         )
-        self.call_tool = self._runner.call
         self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
-        parts.log.on_append = partial(_report_entry, self.emit)
-
-    @property
-    def memory(self) -> "ProjectMemory | None":
-        return self._parts.resources.memory
+        self.call_tool, parts.log.on_append = self._runner.call, partial(_report_entry, self.emit)
 
     @property
     def model(self) -> Model:

@@ -48,7 +48,8 @@ def test_verbs_show_change_and_repair(tmp_path: Path) -> None:
 
 def test_deleting_all_asks_first(tmp_path: Path) -> None:
     store().add("The cache is per tenant", scope=str(primary_checkout(tmp_path)))
-    store().add("Deploys happen on Tuesday", scope="/elsewhere")
+    for text in ("Deploys happen on Tuesday", "Tests run at night"):
+        store().add(text, scope="/elsewhere")
 
     async def test() -> None:
         async with rigged(tmp_path, rows=40, settings=ON) as rig:
@@ -63,7 +64,7 @@ def test_deleting_all_asks_first(tmp_path: Path) -> None:
             await rig.send("/memory reset")
             await rig.show("Delete the memories of all projects?")
             await rig.press("up", "enter")
-            await rig.show("1 memories deleted.")
+            await rig.show("2 memories deleted.")
 
     run(test)
     assert store().items() == []
