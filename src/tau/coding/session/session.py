@@ -131,7 +131,7 @@ class Session:
         self.sandbox, self.language_servers = parts.resources.sandbox, parts.resources.language_servers
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.supplies, self.complete, self.command_hooks = parts.supplies, parts.complete, parts.command_hooks
-        self.memory = parts.resources.memory
+        self.browser, self.memory = parts.resources.browser, parts.resources.memory
         self.activities, self.abort = parts.activities, parts.activities.abort
         self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
         self.stats, self.extensions, self.team = UsageStats(parts.log), parts.extensions, parts.team

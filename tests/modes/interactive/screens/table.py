@@ -40,6 +40,7 @@ ONE_LINE = frozenset(
         "lsp",
         "memory",
         "share",
+        "browser",
         "marketplace",
         "plugins",
         "reload-plugins",
