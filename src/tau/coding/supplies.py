@@ -60,6 +60,7 @@ class Supplies:
         settings: Settings,
         *,
         trusted: bool = False,
+        has_changed: Callable[[], bool] = lambda: False,
         roots: Sequence[Root] | None = None,
         agent: str | None = None,
     ) -> None:
@@ -67,6 +68,7 @@ class Supplies:
         self._agent = agent
         options = DiscoveryOptions(
             trusted=trusted,
+            has_changed=has_changed,
             disabled_providers=settings.disabled_providers,
             disabled_items=settings.disabled_extensions,
             excludes=partial(_is_excluded, settings),

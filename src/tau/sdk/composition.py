@@ -155,8 +155,20 @@ def _supplies(
     options: SessionOptions, paths: Paths, settings: Settings, roots: Sequence[Root], *, trusted: bool
 ) -> "Callable[[], Supplies]":
     agent = "main" if options.agent is None else options.agent.kind
+
+    def has_changed() -> bool:
+        return not options.trust and trust.has_changed(options.cwd, paths)
+
     return cache(
-        lambda: supplying.Supplies(options.cwd, paths, settings, trusted=trusted, roots=roots, agent=agent)
+        lambda: supplying.Supplies(
+            options.cwd,
+            paths,
+            settings,
+            trusted=trusted,
+            has_changed=has_changed,
+            roots=roots,
+            agent=agent,
+        )
     )
 
 

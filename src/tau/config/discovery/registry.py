@@ -27,12 +27,14 @@ MAX_DEPTH = 3
 
 
 class DiscoveryOptions(Struct, frozen=True, kw_only=True):
-    """`trusted`: what the project supplies may run. `skill_folders` are the user's own, in addition.
+    """`trusted`: what the project supplies may run, unless it `has_changed` when it is scanned again.
+    `skill_folders` are the user's own, in addition.
 
     `excludes`: whether other settings turn an item off.
     """
 
     trusted: bool = False
+    has_changed: Callable[[], bool] = lambda: False
     disabled_providers: Sequence[str] = ()
     disabled_items: Sequence[str] = ()
     skill_folders: Sequence[Path] = ()
@@ -87,7 +89,9 @@ class CapabilityRegistry:
         return list(project_folders(self.cwd))[-1]
 
     def refresh(self) -> None:
-        """Scan again, on demand. Unchanged files are not read again."""
+        """Scan again, on demand. Unchanged files are not read again. What the agent wrote is not trusted."""
+        if self.options.trusted and self.options.has_changed():
+            self.options = replace(self.options, trusted=False)
         self._found.clear()
         self.warnings.clear()
         self._roots = None
