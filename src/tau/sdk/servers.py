@@ -128,7 +128,7 @@ class LateServers(Hooks):
 
     def resource_names(self) -> list[tuple[str, str]]:
         found = () if self.servers is None else self.servers.connections.values()
-        return [(uri, about) for one in found for uri, about in one.resources]
+        return [row for one in found for row in one.resources.names]
 
     async def wait_settled(self) -> None:
         if (servers := await self.loaded()) is not None:

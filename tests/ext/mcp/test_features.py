@@ -60,7 +60,7 @@ def answers(ui: Typist | None, *, budget: int = 1000, model: Faux | None = None)
     return UserAnswers(ui, ask, lambda: FAUX_MODEL, lambda: ["file:///work"], budget)
 
 
-def test_changes_of_a_resource_that_was_read_are_told_once_with_the_next_turn(tmp_path: Path) -> None:
+def test_the_model_sees_once_that_a_resource_it_has_read_changed(tmp_path: Path) -> None:
     async def main() -> None:
         server = faux_server(**{**RESOURCES, "capabilities": {"resources": {"subscribe": True}}})
         script = [[Use("read", path="mcp://faux/demo://one")], [Say("Read.")], [Say("Again.")]]
@@ -122,7 +122,7 @@ def test_the_handshake_that_worked_last_time_is_not_preceded_by_a_question(tmp_p
     assert log.read_text().splitlines()[0] == "initialize"
 
 
-def test_a_recursive_schema_reaches_the_model_as_it_is(tmp_path: Path) -> None:
+def test_a_recursive_schema_reaches_the_model_unchanged(tmp_path: Path) -> None:
     schema = {
         "type": "object",
         "properties": {"tree": {"$ref": "#/$defs/node"}},

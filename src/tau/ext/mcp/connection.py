@@ -12,22 +12,21 @@ from msgspec.structs import replace
 from tau.base import log
 from tau.base.errors import TauError
 from tau.base.tasks import spawn
-from tau.base.text import clean_line, sentence
+from tau.base.text import sentence
 from tau.ext.mcp.client import McpClient, McpTransport
 from tau.ext.mcp.config import McpServer, ServerEntry
 from tau.ext.mcp.messages import (
     HANDSHAKE_VERSIONS,
     MAX_TOOLS,
-    MAX_URI_CHARS,
     ConnectionLost,
     McpError,
     NotStreamable,
     ServerInfo,
     ToolDefinition,
     read_tool,
-    text_at,
 )
 from tau.ext.mcp.param_headers import header_names, param_headers
+from tau.ext.mcp.server_resources import ServerResources
 
 T = TypeVar("T")
 State = Literal["off", "waiting", "connecting", "needs login", "connected", "reconnecting", "failed"]
@@ -35,9 +34,6 @@ BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
 MAX_BACKOFF_S = 300.0
 STORM, STORM_S = 5, 30.0
 MAX_PROMPTS = 500
-MAX_RESOURCES = 500
-MAX_WATCHED = 100
-LISTEN_S = 86_400.0
 QUIET_S = 0.5  # a burst of change notifications is one refresh
 
 
@@ -83,9 +79,7 @@ class ServerConnection:
         self.tools: list[ToolDefinition] = []
         self.prompts: list[dict[str, Any]] = []
         self._lists_prompts = False
-        self.resources: list[tuple[str, str]] = []  # addresses and descriptions
-        self.watched: dict[str, None] = {}  # URIs whose changes the server tells
-        self._listening: asyncio.Task[None] | None = None
+        self.resources = ServerResources(self.name, self._spawn)
         self.from_cache = False
         self.restarts = 0
         self.modern = "try"
@@ -232,12 +226,7 @@ class ServerConnection:
                 self.client = client
                 self._settled.set()
                 self._set("connected")
-                self._listening = None
-                self._listen_to(client)
-                for uri in () if info.is_modern else list(self.watched):
-                    self._spawn(self._subscribe(client, uri))
-                if info.offers("resources"):
-                    self._spawn(self._list_resources(client))
+                self.resources.connected(client)
                 if info.offers("prompts"):
                     self._spawn(self._list_prompts(client))
                 try:
@@ -266,43 +255,6 @@ class ServerConnection:
         self.from_cache = False
         self.host.listed(self)
 
-    def _listen_to(self, client: McpClient) -> None:
-        """The newest revision tells changes only to those who ask; the request lasts."""
-        if not client.info.is_modern or not (client.info.offers("tools", "listChanged") or self.watched):
-            return
-        if self._listening is not None:
-            self._listening.cancel()
-        self._listening = self._spawn(self._listen(client))
-
-    async def watch(self, uri: str) -> None:
-        """Have the server tell changes of a resource, if it does that; of the last hundred."""
-        client = self.client
-        if uri in self.watched or client is None or not client.info.offers("resources", "subscribe"):
-            return
-        while len(self.watched) >= MAX_WATCHED:
-            self.watched.pop(next(iter(self.watched)))
-        self.watched[uri] = None
-        if client.info.is_modern:
-            self._listen_to(client)
-        else:
-            self._spawn(self._subscribe(client, uri))
-
-    async def _subscribe(self, client: McpClient, uri: str) -> None:
-        try:
-            await client.request("resources/subscribe", {"uri": uri})
-        except TauError as error:
-            log.debug(f"The MCP server {self.name} does not tell changes of {uri}.", error)
-
-    async def _listen(self, client: McpClient) -> None:
-        notifications: dict[str, Any] = {"toolsListChanged": True, "promptsListChanged": True}
-        if self.watched:
-            notifications["resourceSubscriptions"] = list(self.watched)
-        wanted = {"notifications": notifications}
-        try:
-            await client.request("subscriptions/listen", wanted, timeout_s=LISTEN_S)
-        except TauError as error:
-            log.debug(f"The MCP server {self.name} does not tell its changes.", error)
-
     async def _list_prompts(self, client: McpClient) -> None:
         """Nobody waits for these."""
         self._lists_prompts = True
@@ -313,26 +265,13 @@ class ServerConnection:
         except TauError as error:
             log.debug(f"The prompts of the MCP server {self.name} could not be listed.", error)
 
-    async def _list_resources(self, client: McpClient) -> None:
-        """For completions; nobody waits for them."""
-        try:
-            found = await client.list_all("resources", limit=MAX_RESOURCES)
-        except TauError as error:
-            log.debug(f"The resources of the MCP server {self.name} could not be listed.", error)
-            return
-        self.resources = [
-            (f"mcp://{self.name}/{clean_line(uri)}", clean_line(text_at(one, "name", 100)))
-            for one in found
-            if (uri := text_at(one, "uri", MAX_URI_CHARS))
-        ]
-
     def on_notice(self, method: str, params: dict[str, Any]) -> None:
         if method == "notifications/prompts/list_changed":
             if not self._lists_prompts and self.client is not None:
                 self._spawn(self._list_prompts(self.client))
         elif method == "notifications/resources/list_changed":
             if self.client is not None:
-                self._spawn(self._list_resources(self.client))
+                self.resources.list_soon(self.client)
         elif method == "notifications/tools/list_changed":
             if self._refreshing is None and self.client is not None:
                 self._refreshing = self._spawn(self._refresh(self.client))

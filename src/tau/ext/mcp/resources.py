@@ -61,7 +61,7 @@ class ResourceUrls:
     async def _read(self, connection: ServerConnection, uri: str, url: str) -> Resource:
         result = await connection.use(lambda client: client.request("resources/read", {"uri": uri}))
         if self._servers.parts.note is not None:
-            await connection.watch(uri)
+            connection.resources.watch(connection.client, uri)
         parts = list_at(result, "contents")
         return Resource(url=url, data=b"\n".join(_content(one) for one in parts))
 

@@ -17,8 +17,6 @@ from tau.ai.http import HttpTransport
 from tau.ai.model import Model
 from tau.base.late import late
 from tau.base.run import OUTSIDE, LocalRunner
-from tau.base.tasks import spawn
-from tau.base.text import clean_line
 from tau.coding.ports import CodingContext
 from tau.config.paths import Paths
 from tau.ext.mcp.client import McpClient, McpTransport, Progress
@@ -26,6 +24,7 @@ from tau.ext.mcp.config import McpServer, ServerEntry, resolve
 from tau.ext.mcp.config_files import ServerList
 from tau.ext.mcp.connection import ServerConnection
 from tau.ext.mcp.messages import MAX_URI_CHARS, McpError, ToolDefinition, text_at
+from tau.ext.mcp.server_resources import UPDATED, ResourceNotes
 from tau.ext.mcp.stdio import StderrLog, open_stdio
 from tau.ext.mcp.tool_catalog import ToolCatalog
 
@@ -38,7 +37,6 @@ oauth_discovery = late("tau.ext.mcp.oauth_discovery")
 
 T = TypeVar("T")
 FIRST_WAIT_S = 0.25
-RESOURCE_UPDATED = "notifications/resources/updated"
 
 
 class McpParts(Struct, kw_only=True):
@@ -99,8 +97,7 @@ class McpServers:
         self._group = group
         self.catalog = ToolCatalog(parts.paths, parts.warn, self.call)
         self._waited = False
-        self._updated: dict[str, None] = {}  # addresses of resources to tell about soon
-        self._telling: asyncio.Task[None] | None = None
+        self._notes = None if parts.note is None else ResourceNotes(parts.note, parts.debounce_s)
         self.instructions = ""  # for the system prompt; the first request settles them, for the cache's sake
 
     def start(self, listing: ServerList) -> None:
@@ -119,8 +116,8 @@ class McpServers:
 
     async def close(self) -> None:
         """End all connections at the same time."""
-        if self._telling is not None:
-            self._telling.cancel()
+        if self._notes is not None:
+            self._notes.close()
         await asyncio.gather(*(connection.stop() for connection in self.connections.values()))
         for http in (self.http, *self._login_https):
             await http.close()
@@ -257,19 +254,10 @@ class McpServers:
         return await self.user.answer(entry.name, method, params)
 
     def told(self, connection: ServerConnection, method: str, params: dict[str, Any]) -> None:
-        """Part of `ConnectionHost`: a resource that was read has changed."""
+        """Part of `ConnectionHost`: a resource that was read may have changed."""
         uri = text_at(params, "uri", MAX_URI_CHARS)
-        if method != RESOURCE_UPDATED or uri not in connection.watched or self.parts.note is None:
-            return
-        self._updated[f"mcp://{connection.name}/{clean_line(uri)}"] = None
-        if self._telling is None:
-            self._telling = spawn(self._group, self._tell_updates(self.parts.note))
-
-    async def _tell_updates(self, note: Callable[[str], None]) -> None:
-        await asyncio.sleep(self.parts.debounce_s)
-        self._telling = None
-        changed, self._updated = list(self._updated), {}
-        note(f"Changed since you read it: {', '.join(changed)}")
+        if self._notes is not None and method == UPDATED and connection.resources.is_watched(uri):
+            self._notes.add(connection.name, uri)
 
     async def known_version(self, entry: ServerEntry) -> str:
         """The revision that it spoke last time; empty if nothing is known."""
