@@ -59,6 +59,7 @@ class Supplies:
         *,
         trusted: bool = False,
         roots: Sequence[Root] | None = None,
+        plugin_dirs: Sequence[Path] = (),
     ) -> None:
         self._settings = settings
         options = DiscoveryOptions(
@@ -66,6 +67,7 @@ class Supplies:
             disabled_providers=settings.disabled_providers,
             disabled_items=settings.disabled_extensions,
             excludes=partial(_is_excluded, settings),
+            plugin_dirs=plugin_dirs,
             skill_folders=[typed_path(name).absolute() for name in settings.skills.custom_directories],
         )
         self.discovery = CapabilityRegistry(cwd, paths, options, roots)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
 from tau.agent.effects import Effects
 from tau.agent.tool import Tool
+from tau.base.late import late
 from tau.coding.extensions import Choice, ExtensionCommand, ExtensionShortcut
 from tau.ext.extensions.actions import SessionActions
-from tau.ext.extensions.context import ExtensionContext
+from tau.ext.extensions.context import ExtensionContext, on_loop
 from tau.ext.extensions.event_types import EventRegistrar, Subscription
 from tau.ext.extensions.events import EVENT_NAMES
 from tau.ext.extensions.function_tool import EffectsOf, FunctionTool
@@ -17,6 +18,9 @@ from tau.ext.extensions.url_scheme import ExtensionScheme
 if TYPE_CHECKING:
     from tau.ext.extensions.extension import Extension
     from tau.ext.extensions.host import ExtensionHost
+
+plugin_settings = late("tau.ext.plugins.plugin_settings")
+renamed = late("tau.ext.extensions.renamed")
 
 API_VERSION = "1.0"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,6 +35,13 @@ class ExtensionAPI(SessionActions):
     def __init__(self, host: "ExtensionHost", extension: "Extension") -> None:
         super().__init__(host, extension)
         self.on = cast(EventRegistrar, self._on)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if (new := renamed.new_name(f"ExtensionAPI.{name}")) is not None:
+                return getattr(self, new.rpartition(".")[2])
+            raise AttributeError(f"ExtensionAPI has no {name}; see the page Extensions.")
 
     def _on(self, event: str, call: Any = None, /) -> Subscription[Any, Any]:
         self._host.check(self._extension)
@@ -186,6 +197,16 @@ class ExtensionAPI(SessionActions):
     def context(self) -> ExtensionContext:
         """A context outside of any event, for `tau.task` and `tau.every`."""
         return self._host.context(self._extension)
+
+    @property
+    @on_loop
+    def settings(self) -> dict[str, Any]:
+        """Of the extension's plugin: what the user has set with `tau plugin config`, else the defaults."""
+        folder = self._extension.source.plugin
+        if folder is None:
+            return {}
+        home = self._host.options.paths.home
+        return plugin_settings.PluginSettings(home, folder, folder.name).values()
 
     @property
     def data_dir(self) -> Path:

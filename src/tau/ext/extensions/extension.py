@@ -39,6 +39,7 @@ class ExtensionSource(Struct, frozen=True, kw_only=True):
     activation: tuple[str, ...] = ()
     isolation: str = ""
     function: Callable[..., Any] | None = None
+    plugin: Path | None = None  # the folder of the plugin that has it
 
     @property
     def id(self) -> str:
@@ -83,6 +84,7 @@ class Extension:
         self.shown: dict[tuple[str, str], Callable[[], None]] = {}  # how to remove what it shows
         self.pending: deque[tuple[str, Callable[..., Any], Any]] = deque()  # events not handled yet
         self.draining = False
+        self.warnings: list[str] = []  # about names that it should not use
         self.closed = False
         self.waiting = bool(source.activation) and all(
             one.startswith(("command:", "event:")) for one in source.activation

@@ -233,6 +233,8 @@ async def register_code(host: Any, extension: Extension) -> None:
     made = await host.calls.call(extension, "load", factory, api)
     for one in _listed(made) if source.kind == "tool" else ():
         api.tool(one)
+    for text in extension.warnings:
+        host.say(extension.name, f"Extension {extension.name}: {text}")
 
 
 def _listed(made: Any) -> list[Any]:

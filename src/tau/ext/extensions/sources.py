@@ -51,7 +51,8 @@ class SourceList:
                 if source_kind == "hook" and path.parent.name != "hooks":
                     continue
                 origin: Origin = "plugin" if item.source.provider == "tau-plugins" else "user"
-                self.add(path, "project" if item.level == "project" else origin, source_kind, quiet=True)
+                level: Origin = "project" if item.level == "project" else origin
+                self.add(path, level, source_kind, quiet=True, plugin=item.source.plugin)
 
     def add_plugins(self, registry: CapabilityRegistry) -> None:
         """Plugins that are Python packages themselves."""
@@ -59,7 +60,7 @@ class SourceList:
             if root.provider.id == "tau-plugins" and (root.level == "user" or registry.options.trusted):
                 try:
                     for source in _package(Path(root.path), "plugin", "extension"):
-                        self._append(source)
+                        self._append(msgspec.structs.replace(source, plugin=Path(root.path)))
                 except (OSError, ExtensionError) as error:
                     self.problems.append((Path(root.path), str(error)))
 
@@ -75,7 +76,15 @@ class SourceList:
                 continue
             self.add(path, origin, kind)
 
-    def add(self, path: Path, origin: Origin, kind: SourceKind = "extension", *, quiet: bool = False) -> None:
+    def add(
+        self,
+        path: Path,
+        origin: Origin,
+        kind: SourceKind = "extension",
+        *,
+        quiet: bool = False,
+        plugin: Path | None = None,
+    ) -> None:
         """A file, or a folder with several. `quiet`: other files may be there too."""
         try:
             found = list(_sources(path, origin, kind))
@@ -85,7 +94,7 @@ class SourceList:
         if not found and not quiet:
             self.problems.append((path, "It has no Python extension."))
         for source in found:
-            self._append(source)
+            self._append(msgspec.structs.replace(source, plugin=plugin))
 
     def add_packages(self, cache: Path) -> None:
         """The entry points `tau.extensions` of installed packages."""
