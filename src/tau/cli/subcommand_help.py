@@ -173,7 +173,7 @@ usage: tau plugin [list] [--json]       list installed plugins
        tau plugin validate FOLDER       check a plugin or a marketplace; exits with 1 if something is wrong
        tau plugin doctor                check what is installed, without running it
        tau plugin config NAME [KEY [VALUE]] [--reset]
-                                        show or change what a plugin can be told
+                                        show or change its settings
        tau plugin marketplace [list|add FOLDER|URL|remove NAME]
 
 --scope project installs into the .tau folder of the project. --dry-run only shows what would be installed;

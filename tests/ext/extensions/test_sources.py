@@ -1,4 +1,4 @@
-"""Where extensions come from, and what they are told: flags, plugins, settings, renamed names, responses."""
+"""Where extensions come from, and what they read: flags, plugins, settings, renamed names, responses."""
 
 import asyncio
 import os

@@ -16,8 +16,11 @@ from tau.ext.extensions.function_tool import EffectsOf, FunctionTool
 from tau.ext.extensions.url_scheme import ExtensionScheme
 
 if TYPE_CHECKING:
+    from tau.ai.wire import CustomMessage
     from tau.ext.extensions.extension import Extension
     from tau.ext.extensions.host import ExtensionHost
+    from tau.tui.component import Component
+    from tau.tui.style import Theme
 
 plugin_settings = late("tau.ext.plugins.plugin_settings")
 renamed = late("tau.ext.extensions.renamed")
@@ -25,6 +28,7 @@ renamed = late("tau.ext.extensions.renamed")
 API_VERSION = "1.0"
 F = TypeVar("F", bound=Callable[..., Any])
 Completer: TypeAlias = Callable[[str], Sequence[Choice]]
+Drawn: TypeAlias = "Component | Sequence[str] | str | None"
 
 
 class ExtensionAPI(SessionActions):
@@ -169,11 +173,11 @@ class ExtensionAPI(SessionActions):
         self._extension.schemes[scheme] = ExtensionScheme(self._host, self._extension, scheme, read, write)
         self._host.changed(schemes=True)
 
-    def message_renderer(self, kind: str, render: Callable[..., Any]) -> None:
+    def message_renderer(self, kind: str, render: "Callable[[CustomMessage, Theme], Drawn]") -> None:
         """Draw notes of `send_message(kind=...)`: `render(message, theme)` returns rows or a component."""
         self._extension.renderers["message", kind] = render
 
-    def entry_renderer(self, kind: str, render: Callable[..., Any]) -> None:
+    def entry_renderer(self, kind: str, render: "Callable[[Any, Theme], Drawn]") -> None:
         """Show entries of `append_entry(kind, data)`, otherwise hidden: `render(data, theme)`."""
         self._extension.renderers["entry", kind] = render
 
@@ -182,7 +186,11 @@ class ExtensionAPI(SessionActions):
         self._extension.renderers["thinking", ""] = render
 
     def tool_renderer(
-        self, tool: str, *, call: Callable[..., Any] | None = None, result: Callable[..., Any] | None = None
+        self,
+        tool: str,
+        *,
+        call: "Callable[[dict[str, Any], Any, Theme], Drawn] | None" = None,
+        result: "Callable[[dict[str, Any], Any, Theme], Drawn] | None" = None,
     ) -> None:
         """Draw a tool's calls: `call(args, options, theme)` above, `result(result, options, theme)` below.
 

@@ -10,7 +10,7 @@ RENAMED: dict[str, str] = {}
 
 
 def new_name(old: str) -> str | None:
-    """The name to use instead; the extension that still uses the old one is told where."""
+    """The name to use instead; warns the extension that still uses the old one, with the place."""
     new = RENAMED.get(old)
     run = current_run.get()
     if new is not None and run is not None:
