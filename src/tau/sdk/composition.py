@@ -96,8 +96,7 @@ async def compose(
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
     trusted, is_distrusted, problems = await _trust(options, paths)
     roots = find_roots(options.cwd, paths, options.plugin_dirs)
-    find = partial(supplying.Supplies, trusted=trusted, roots=roots, plugin_dirs=options.plugin_dirs)
-    supplies = cache(lambda: find(options.cwd, paths, settings))
+    supplies = cache(partial(_supplies, options, paths, settings, trusted=trusted, roots=roots))
     host = await _load_extensions(options, settings, paths, supplies, roots, events := EventBus(), services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
     environment = await _open_environment(options, conversation, runner, models, settings, services, events)
@@ -342,6 +341,14 @@ def _load_settings(options: SessionOptions, paths: Paths) -> LoadedSettings:
     if loaded.project or mode_of(paths.project_rules):
         project_rules.remember_rules(options.cwd, paths, loaded)
     return loaded
+
+
+def _supplies(
+    options: SessionOptions, paths: Paths, settings: Settings, *, trusted: bool, roots: Sequence[Root]
+) -> "Supplies":
+    return supplying.Supplies(
+        options.cwd, paths, settings, trusted=trusted, roots=roots, plugin_dirs=options.plugin_dirs
+    )
 
 
 def register_supplies(environment: ToolEnvironment, supplies: "Callable[[], Supplies]") -> None:

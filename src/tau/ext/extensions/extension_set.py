@@ -15,7 +15,6 @@ from tau.ext.extensions import events as x
 from tau.ext.extensions.api import ExtensionAPI
 from tau.ext.extensions.calls import SHUTDOWN_LIMIT_S
 from tau.ext.extensions.containment import (
-    ExtensionLog,
     ProcessState,
     leftover_tasks,
     leftover_threads,
@@ -102,8 +101,7 @@ class ExtensionSet:
             self._host.changed(tools=True, commands=True, schemes=True)
 
     async def _load(self, source: ExtensionSource) -> Extension | None:
-        logs = self._host.options.paths.logs / "extensions"
-        extension = Extension(source, ExtensionLog(logs / f"{source.name.replace('/', '.')}.log"))
+        extension = Extension(source, self._host.options.paths.logs)
         if extension.waiting:
             self._wait(extension)
             return extension

@@ -106,7 +106,7 @@ class SourceList:
                 )
                 continue
             package = file.parent if file.name == "__init__.py" else None
-            self._append(described(ExtensionSource(name=name, file=file, origin="package", package=package)))
+            self._append(described(ExtensionSource(name, file, "package", package=package)))
 
     def _append(self, source: ExtensionSource) -> None:
         real = os.path.realpath(source.file)
@@ -126,7 +126,7 @@ class SourceList:
 def _sources(path: Path, origin: Origin, kind: SourceKind) -> Iterator[ExtensionSource]:
     if path.is_file():
         if path.suffix == ".py":
-            yield described(ExtensionSource(name=path.stem, file=path, origin=origin, kind=kind))
+            yield described(ExtensionSource(path.stem, path, origin, kind))
         return
     own = list(_package(path, origin, kind))
     if own:
@@ -138,7 +138,7 @@ def _sources(path: Path, origin: Origin, kind: SourceKind) -> Iterator[Extension
         if entry.is_dir():
             yield from _package(entry, origin, kind)
         elif entry.suffix == ".py":
-            yield described(ExtensionSource(name=entry.stem, file=entry, origin=origin, kind=kind))
+            yield described(ExtensionSource(entry.stem, entry, origin, kind))
 
 
 def _package(folder: Path, origin: Origin, kind: SourceKind) -> Iterator[ExtensionSource]:
@@ -153,19 +153,10 @@ def _package(folder: Path, origin: Origin, kind: SourceKind) -> Iterator[Extensi
                 raise ExtensionError(
                     f'pyproject.toml names "{name}", which is not in the folder.', source=str(folder)
                 )
-            single = ExtensionSource(
-                name=folder.name if len(named) == 1 else f"{folder.name}/{file.stem}",
-                file=file,
-                origin=origin,
-                kind=kind,
-                package=file.parent,
-            )
-            yield described(single, table)
-    elif (folder / "__init__.py").is_file():
-        source = ExtensionSource(
-            name=folder.name, file=folder / "__init__.py", origin=origin, kind=kind, package=folder
-        )
-        yield described(source, table)
+            own = folder.name if len(named) == 1 else f"{folder.name}/{file.stem}"
+            yield described(ExtensionSource(own, file, origin, kind, package=file.parent), table)
+    elif (file := folder / "__init__.py").is_file():
+        yield described(ExtensionSource(folder.name, file, origin, kind, package=folder), table)
 
 
 def project_table(folder: Path) -> dict[str, Any]:

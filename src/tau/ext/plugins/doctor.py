@@ -30,7 +30,7 @@ def check_code(folder: Path) -> Iterator[str]:
             continue
         yield from _imports(path, tree)
         try:
-            check_version(described(ExtensionSource(name=path.stem, file=path, origin="user")))
+            check_version(described(ExtensionSource(path.stem, path, "user")))
         except ExtensionError as error:
             yield f"{path}: {error}"
 
