@@ -9,7 +9,7 @@ from msgspec import json
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.cli.main import write_stdout
-from tau.cli.subcommand_help import PAGES
+from tau.cli.subcommand_help import help_page
 from tau.config.paths import current_folder, user_paths
 from tau.ext.plugins.commands import Allows, Plugins
 from tau.ext.plugins.store import describe
@@ -30,7 +30,7 @@ def run(words: Sequence[str]) -> int:
     action, *rest = names or ["list"]
     scope = options.get("--scope", "user")
     if scope not in ("user", "project") or (action in ONE and len(rest) != 1):
-        raise UsageError(PAGES["plugin"].partition("\n\n")[0])
+        raise UsageError(help_page("plugin").partition("\n\n")[0])
     if action == "new":
         return _print(scaffold.write(rest[0], options.get("--kind", "extension"), current_folder()))
     plugins = Plugins(user_paths(os.environ), current_folder(), "project" if scope == "project" else "user")

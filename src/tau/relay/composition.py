@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 console = late("tau.relay.channels.console")
+telegram = late("tau.relay.channels.telegram")
+twilio = late("tau.relay.channels.twilio")
+twilio_api = late("tau.relay.channels.twilio_api")
+whatsapp = late("tau.relay.channels.whatsapp")
 xmpp = late("tau.relay.channels.xmpp")
 
 
@@ -47,22 +51,68 @@ async def _xmpp(parts: ChannelParts) -> ChatChannel:
     return xmpp.XmppChannel(parts.config, password, parts.home, parts.log)
 
 
+async def _telegram(parts: ChannelParts) -> ChatChannel:
+    token = await secret(parts.config.telegram.token, "telegram.token", parts.runner)
+    return telegram.TelegramChannel(parts.config, token, parts.home, parts.log)
+
+
+async def _twilio(parts: ChannelParts) -> ChatChannel:
+    one = parts.config.twilio
+
+    async def value(name: str, text: str, *, optional: bool = False) -> str:
+        return await secret(text, f"twilio.{name}", parts.runner, optional=optional)
+
+    sid = await value("accountSid", one.account_sid)
+    number = await value("number", one.number)
+    key, key_secret = (
+        await value("apiKey", one.api_key, optional=True),
+        await value("apiSecret", one.api_secret, optional=True),
+    )
+    has_key = bool(key and key_secret)
+    token = await value("authToken", one.auth_token, optional=has_key and one.mode == "poll")
+    account = twilio_api.TwilioAccount(
+        sid=sid,
+        user=key if has_key else sid,
+        password=key_secret if has_key else token,
+        number=number if number.startswith("whatsapp:") else f"whatsapp:{number}",
+        api_url=one.api_url.rstrip("/"),
+        messaging_url=one.messaging_url.rstrip("/"),
+    )
+    return twilio.TwilioChannel(parts.config, account, token, parts.home, parts.log, parts.runner)
+
+
+async def _whatsapp(parts: ChannelParts) -> ChatChannel:
+    client = whatsapp.new_client(parts.home)
+    return whatsapp.WhatsAppChannel(parts.config, client, parts.home, parts.log)
+
+
 CHANNELS: Mapping[str, Callable[[ChannelParts], Awaitable[ChatChannel]]] = {
     "console": _console,
     "xmpp": _xmpp,
+    "telegram": _telegram,
+    "twilio": _twilio,
+    "whatsapp": _whatsapp,
 }
 PACKAGES = {"slixmpp": "xmpp", "telegram": "telegram", "neonize": "whatsapp"}
 
 
 def configured(config: RelayConfig) -> list[str]:
     """The channels that have an account in the config, else the console."""
-    accounts = {"xmpp": config.xmpp.jid}
+    twilio_number = os.environ.get(config.twilio.number) or not is_variable(config.twilio.number)
+    accounts = {
+        "xmpp": config.xmpp.jid,
+        "telegram": config.telegram.token,
+        "twilio": twilio_number,
+        "whatsapp": config.whatsapp.enabled,
+    }
     return [name for name, account in accounts.items() if account] or ["console"]
 
 
 def secret_variables(config: RelayConfig) -> list[str]:
     """Variables with secrets of channels, which no agent gets."""
-    return [value for value in (config.xmpp.password,) if is_variable(value)]
+    one = config.twilio
+    values = (config.xmpp.password, config.telegram.token, one.auth_token, one.api_key, one.api_secret)
+    return [value for value in values if is_variable(value)]
 
 
 async def open_channel(name: str, parts: ChannelParts) -> ChatChannel:

@@ -36,6 +36,7 @@ class RelayHome:
         self.socket = self.state / "relay.sock"
         self.lock = self.state / "relay.lock"
         self.workspace = self.state / "workspace"
+        self.whatsapp = self.state / "whatsapp.db"
         self.media = self.state / "media"
         self.inbound = self.state / "inbound"
         self.allowed = self.state / "allowed.json"

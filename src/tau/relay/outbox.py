@@ -11,6 +11,7 @@ from tau.relay.journal import MessageJournal, OutgoingPart, QueuedPart
 from tau.relay.log import RelayLog
 
 RETRY_S = (1, 2, 5, 10, 30)
+MAX_WAIT_S = 600
 
 
 class ChannelOutbox:
@@ -22,6 +23,7 @@ class ChannelOutbox:
         self._wake = asyncio.Event()
         self._empty = asyncio.Event()
         self.connected = asyncio.Event()
+        self._wanted_s = 0.0
 
     def wake(self) -> None:
         self._empty.clear()
@@ -45,6 +47,7 @@ class ChannelOutbox:
             else:
                 wait_s = RETRY_S[min(failures, len(RETRY_S) - 1)]
                 failures += 1
+                await asyncio.sleep(min(self._wanted_s, MAX_WAIT_S))
                 await _first(self.connected, wait_s)
 
     async def _deliver(self, queued: QueuedPart) -> bool:
@@ -54,6 +57,7 @@ class ChannelOutbox:
             id = await self._send(queued.part, key)
         except ChannelDown as error:
             self.connected.clear()
+            self._wanted_s = error.wait_s
             await self._journal.settle(queued.number, "pending")
             self._log.write("warn", "outbox", str(error), channel=self._channel.name)
             return False

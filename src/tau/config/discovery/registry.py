@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,12 +27,14 @@ MAX_DEPTH = 3
 
 
 class DiscoveryOptions(Struct, frozen=True, kw_only=True):
-    """`trusted`: what the project supplies may run. `skill_folders` are the user's own, in addition.
+    """`trusted`: what the project supplies may run, unless it `has_changed` when it is scanned again.
+    `skill_folders` are the user's own, in addition.
 
     `excludes`: whether other settings turn an item off.
     """
 
     trusted: bool = False
+    has_changed: Callable[[], bool] = lambda: False
     disabled_providers: Sequence[str] = ()
     disabled_items: Sequence[str] = ()
     skill_folders: Sequence[Path] = ()
@@ -41,7 +42,7 @@ class DiscoveryOptions(Struct, frozen=True, kw_only=True):
     excludes: Callable[[Item], bool] = lambda item: False
 
 
-class LoadContext(NamedTuple):
+class LoadContext(Struct, frozen=True):
     """What a provider gets to load from."""
 
     cwd: Path
@@ -89,7 +90,9 @@ class CapabilityRegistry:
         return list(project_folders(self.cwd))[-1]
 
     def refresh(self) -> None:
-        """Scan again, on demand. Unchanged files are not read again."""
+        """Scan again, on demand. Unchanged files are not read again. What the agent wrote is not trusted."""
+        if self.options.trusted and self.options.has_changed():
+            self.options = replace(self.options, trusted=False)
         self._found.clear()
         self.warnings.clear()
         self._roots = None
@@ -270,7 +273,7 @@ class CapabilityRegistry:
                 )
 
 
-class FoundPath(NamedTuple):
+class FoundPath(Struct, frozen=True):
     path: str
     linked: bool
 

@@ -93,12 +93,21 @@ class ExtensionSet:
     async def activate(self, extension: Extension) -> None:
         """Load one that waited for its command or event."""
         if extension.waiting:
+            await self._check_source(extension.source)
             extension.waiting = False
             extension.handlers.clear()
             extension.commands.clear()
             extension.command_functions.clear()
             await self._run_code(extension)
             self._host.changed(tools=True, commands=True, schemes=True)
+
+    async def _check_source(self, source: ExtensionSource) -> None:
+        """Raises ExtensionError if a project's code is no longer what the user trusts."""
+        if source.origin == "project":
+            found = await asyncio.to_thread(self._find)
+            if source.file not in [one.file for one in found.sources]:
+                problem = "its repository has changed since you trusted it; see tau trust."
+                raise ExtensionError(problem, source=source.name)
 
     async def _load(self, source: ExtensionSource) -> Extension | None:
         extension = Extension(source, self._host.options.paths.logs)

@@ -21,7 +21,14 @@ class ChannelLimits(Struct, frozen=True, kw_only=True):
 
 
 class ChannelDown(TauError):
-    """The channel is not connected: the part was certainly not sent, and will be once it is."""
+    """The channel is not connected: the part was certainly not sent, and will be once it is.
+
+    `wait_s`: how long the service wants to be left alone.
+    """
+
+    def __init__(self, message: str, *, wait_s: float = 0) -> None:
+        super().__init__(message)
+        self.wait_s = wait_s
 
 
 class ChannelRejected(TauError):

@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Generic, TypeVar
+from urllib.parse import urljoin
 
 from tau.ai.auth import resolve_value
 from tau.ai.http import HttpTransport
@@ -26,6 +27,7 @@ from tau.relay.settings import ReconnectSettings
 T = TypeVar("T")
 MAX_INBOX = 10_000
 DOWNLOAD_S = 60
+MAX_REDIRECTS = 4
 TIMEOUTS = Timeouts(connect=15, first_byte=30, idle=30)
 
 
@@ -108,20 +110,23 @@ class Downloads:
         self._http = http
 
     async def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> ChatFile:
-        """Raises ChannelRejected with the reason."""
-        if not url.startswith(("https://", "http://")):
-            raise ChannelRejected("it is not an HTTP address")
+        """Raises ChannelRejected with the reason. `headers` go to the first address only."""
         try:
-            async with (
-                asyncio.timeout(DOWNLOAD_S),
-                self._http.open("GET", url, headers=headers) as response,
-            ):
-                if response.status != 200:
-                    raise ChannelRejected(f"the server answered {response.status}")
-                data = await response.read(DOCUMENT_MB * MIB + 1)
+            async with asyncio.timeout(DOWNLOAD_S):
+                for _ in range(MAX_REDIRECTS):
+                    if not url.startswith(("https://", "http://")):
+                        raise ChannelRejected("it is not an HTTP address")
+                    async with self._http.open("GET", url, headers=headers) as response:
+                        if response.status in (301, 302, 303, 307, 308):
+                            url, headers = urljoin(url, response.headers.get("location", "")), None
+                            continue
+                        if response.status != 200:
+                            raise ChannelRejected(f"the server answered {response.status}")
+                        data = await response.read(DOCUMENT_MB * MIB + 1)
+                    return self.keep(data, url.partition("?")[0].rpartition("/")[2])
         except (OSError, ProviderError, ValueError) as error:  # TimeoutError is an OSError
             raise ChannelRejected(str(error) or "it took too long") from None
-        return self.keep(data, url.partition("?")[0].rpartition("/")[2])
+        raise ChannelRejected("it redirects too often")
 
     def keep(self, data: bytes, name: str = "") -> ChatFile:
         """Store what a channel has fetched itself. Raises ChannelRejected."""

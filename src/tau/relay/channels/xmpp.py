@@ -68,6 +68,7 @@ class XmppChannel(OptionalSteps):
         self._up = asyncio.Event()
         self._ended = asyncio.Event()
         self._fatal = ""
+        self._keeper: asyncio.Task[None] | None = None
         self._current: Message | None = None  # the one that the relay is storing
         self._files = XmppFiles(self._client, home.inbound, settings.ca_file)
 
@@ -143,7 +144,8 @@ class XmppChannel(OptionalSteps):
                 reply.send()
 
     async def close(self) -> None:
-        self._keeper.cancel()
+        if self._keeper is not None:
+            self._keeper.cancel()
         self._up.clear()
         await self._client.finish()
         await self._files.close()
