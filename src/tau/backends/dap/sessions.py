@@ -214,7 +214,8 @@ class DebugSessions:
             host.at = at
             session = DebugSession(str(self._count), spec, cwd, program, host, self._group)
             host.add_output = session.output.add
-            session.stops_on_entry = any(arguments.get(key) is True for key in spec.entry_stop)
+            if any(arguments.get(key) is True for key in spec.entry_stop):
+                session.expected_stop = "entry"
             for breakpoint_kind, row in breakpoints:
                 session.breakpoints.put(breakpoint_kind, row)
             self._sessions = [*self._sessions[-MAX_FINISHED:], session]
