@@ -214,6 +214,7 @@ def test_choices_match_their_implementations() -> None:
         "rules": RULES_ACTIONS,
         "trust": TRUST_ACTIONS,
         "sandbox": SANDBOX_ACTIONS,
+        "github": ("cache",),
         "memory": MEMORY_ACTIONS,
         "completions": SHELLS,
         "help": tuple(name for name in commands if name != "help"),

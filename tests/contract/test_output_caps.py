@@ -361,6 +361,11 @@ def search_without_a_provider(folder: Path) -> Asked:
 
 
 @request
+def search_of_issues(folder: Path) -> Asked:
+    return "github", {"op": "search_issues", "query": "q" * 100_000}
+
+
+@request
 def goal_of_a_checkpoint(folder: Path) -> Asked:
     return "checkpoint", {"goal": "g" * 100_000}
 

@@ -118,7 +118,6 @@ def test_schemas(tmp_path: Path) -> None:
                     "cancel": {"type": "array", "items": {"type": "string"}},
                     "list": {"type": "boolean"},
                 },
-                "required": [],
             },
             "eval": {
                 "type": "object",
@@ -248,6 +247,56 @@ def test_schemas(tmp_path: Path) -> None:
                 },
                 "required": ["query"],
             },
+            "github": {
+                "type": "object",
+                "properties": {
+                    "op": {
+                        "enum": [
+                            "pr_checkout",
+                            "pr_create",
+                            "pr_push",
+                            "repo_view",
+                            "run_watch",
+                            "search_code",
+                            "search_commits",
+                            "search_issues",
+                            "search_prs",
+                            "search_repos",
+                        ],
+                        "type": "string",
+                    },
+                    "repo": {"type": "string"},
+                    "branch": {"type": "string"},
+                    "pr": {
+                        "anyOf": [
+                            {"type": "string"},
+                            {"type": "integer"},
+                            {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+                            {"type": "null"},
+                        ]
+                    },
+                    "force": {"type": "boolean"},
+                    "forceWithLease": {"type": "boolean"},
+                    "title": {"type": "string"},
+                    "body": {"type": "string"},
+                    "base": {"type": "string"},
+                    "head": {"type": "string"},
+                    "draft": {"type": "boolean"},
+                    "fill": {"type": "boolean"},
+                    "reviewer": {"type": "array", "items": {"type": "string"}},
+                    "assignee": {"type": "array", "items": {"type": "string"}},
+                    "label": {"type": "array", "items": {"type": "string"}},
+                    "query": {"type": "string"},
+                    "since": {"type": "string"},
+                    "until": {"type": "string"},
+                    "dateField": {"enum": ["created", "updated"], "type": "string"},
+                    "limit": {"type": "number"},
+                    "run": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
+                    "tail": {"type": "number"},
+                    "background": {"type": "boolean"},
+                },
+                "required": ["op"],
+            },
             "task": {
                 "type": "object",
                 "properties": {
@@ -259,7 +308,7 @@ def test_schemas(tmp_path: Path) -> None:
                             "type": "object",
                             "properties": {
                                 "assignment": {"type": "string"},
-                                "id": {"type": "string", "maxLength": 48},
+                                "id": {"type": "string"},
                                 "description": {"type": "string"},
                             },
                             "required": ["assignment"],

@@ -75,6 +75,7 @@ MCP_INSPECTOR = NpmPackages(
     "mcp-inspector-2.12.0", install=("@modelcontextprotocol/inspector@2.12.0",), large=True
 )
 PLAYWRIGHT_MCP = NpmPackages("playwright-mcp-0.0.83", install=("@playwright/mcp@0.0.83",), large=True)
+GITHUB_SCHEMA = NpmPackages("graphql-schema-15.26.1", unpack=("@octokit/graphql-schema@15.26.1",))
 ALL = (
     XTERM,
     TYPESCRIPT,
@@ -83,6 +84,7 @@ ALL = (
     OIDC,
     AXE,
     MCP_SERVERS,
+    GITHUB_SCHEMA,
     OMP,
     VSCODE,
     VSCE,

@@ -28,6 +28,7 @@ doctor_command = late("tau.cli.doctor_command")
 export_command = late("tau.cli.export_command")
 extensions_command = late("tau.cli.extensions_command")
 agents_command = late("tau.cli.agents_command")
+github_command = late("tau.cli.github_command")
 worktree_command = late("tau.cli.worktree_command")
 hooks_command = late("tau.cli.hooks_command")
 relay_command = late("tau.cli.relay_command")
@@ -100,6 +101,8 @@ def run(argv: list[str]) -> int:
     )
     if parsed.value("resume") == "" and (mode != "interactive" or parsed.words):
         return report_problem(NO_ID)
+    if parsed.has("output-schema") and mode not in ("print", "json"):
+        return report_problem("--output-schema needs -p or --mode json.")
     if parsed.has("list-models") or mode != "interactive":
         return run_mode(parsed, mode)
     return run_interactive(parsed)
@@ -156,6 +159,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "doctor": doctor_command,
         "export": export_command,
         "extensions": extensions_command,
+        "github": github_command,
         "hooks": hooks_command,
         "relay": relay_command,
         "rules": rules_command,

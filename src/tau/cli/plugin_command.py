@@ -43,7 +43,7 @@ def run(words: Sequence[str]) -> int:
     if action == "install":
         return _install(plugins, rest[0], options)
     if action == "marketplace":
-        return _print(_marketplace(plugins, rest))
+        return _print(plugins.marketplace(tuple(rest)))
     actions: dict[str, Callable[[], list[str]]] = {
         "link": lambda: plugins.link(rest[0]),
         "show": lambda: plugins.show(rest[0]),
@@ -121,15 +121,3 @@ def _is_terminal() -> bool:
 def _agrees(lines: Sequence[str]) -> bool:
     write_stdout("\n".join(lines) + " [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _marketplace(plugins: Plugins, rest: Sequence[str]) -> list[str]:
-    action, *names = rest or ["list"]
-    if action == "list":
-        return plugins.marketplaces()
-    if action == "add" and len(names) == 1:
-        return plugins.add_marketplace(names[0])
-    if action == "remove" and len(names) == 1:
-        plugins.markets.remove(names[0])
-        return [f"Removed the marketplace {names[0]}; its plugins stay."]
-    raise UsageError("Usage: tau plugin marketplace [list|add FOLDER|URL|remove NAME].")

@@ -184,10 +184,15 @@ usage: tau agents [list] [--json]            list the agents that can be started
                                              copy the bundled agents to your folder of agents, to change them
 """,
     "worktree": """\
-usage: tau worktree [list]                   list copies of repositories that isolated agents left
+usage: tau worktree [list]                   list copies of repositories that isolated agents left, and work
+                                             trees of pull requests
        tau worktree show NAME                show what changed in one
        tau worktree apply NAME               merge one into its repository, and remove it
        tau worktree clean [--dry-run]        remove those without changes; others stay, with a patch
+""",
+    "github": """\
+usage: tau github cache stats [--json]  show what is kept of issues and pull requests
+       tau github cache clear           delete it
 """,
     "hooks": """\
 usage: tau hooks [list] [--json]  list command hooks, where each is from, and what is wrong with it
@@ -222,7 +227,8 @@ Run each line of standard input in the shell that the agent uses, and in its san
   --no-snapshot    without what your shell's startup file defines
 """,
     "sandbox": """\
-usage: tau sandbox run COMMAND ...          run a command in the sandbox of this folder
+usage: tau sandbox run COMMAND ...          run a command in the sandbox of this folder; with --config
+                                            FILE first, by the settings in it too
        tau sandbox explain [PATH] [--json]  show what commands can see and write here, and why
        tau sandbox probe [--json]           try each engine and show what it was shown to contain
 
@@ -273,6 +279,8 @@ command resumes. Takes the flags of tau for models and safety, such as --model.
   --fail-fast N         stop after N failed tasks
   --keep failed|all|none  keep the folders of these tasks; default: failed
   --collect branch|pr   push the changes of each task that is done
+  --executor local|ray  where tasks run; with ray, on a cluster: --address HOST:PORT (default: a local one),
+                        --shared-dir DIR for files over 16 MiB, --forward-env NAME for variables of nodes
   --rpm N, --tpm N      requests and tokens a minute, for each provider
   --dry-run             check the tasks and show the plan
 """,
@@ -318,6 +326,7 @@ compare: rates with intervals, cost, and whether a difference is more than chanc
   --task NAME       only this task; repeatable
   --seed N          order of the runs; default: 0
   --oracle          run the reference solutions, to see that each task works here
+  --predictions FILE  write the patches as the official harness of SWE-bench reads them
   --baseline FILE   compare with the --json report in FILE; --max-drop SHARE fails below it (default: 0.05)
   --out DIR         folder for results; default: SUITE and -bench
   --jobs N, --max-cost USD, --rpm N, --tpm N, --json

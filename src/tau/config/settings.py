@@ -32,6 +32,7 @@ from tau.config.tool_settings import (
     CheckpointSettings,
     EditSettings,
     EvalSettings,
+    GithubSettings,
     ImagesSettings,
     InspectImageSettings,
     IrcSettings,
@@ -210,6 +211,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     edit: EditSettings = EditSettings()
     search: SearchSettings = SearchSettings()
     fetch: FetchSettings = FetchSettings()
+    github: GithubSettings = GithubSettings()
     web_search: WebSearchSettings = field(name="web_search", default=WebSearchSettings())
     providers: WebProviderSettings = WebProviderSettings()
     exa: ExaSettings = ExaSettings()

@@ -57,6 +57,7 @@ from tau.sdk.environment import (
     add_language_servers,
     make_environment,
     open_team,
+    register_github,
 )
 from tau.sdk.models import SessionModels, open_models
 from tau.sdk.options import SessionOptions
@@ -96,7 +97,7 @@ async def compose(
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
     trusted, is_distrusted, problems = await _trust(options, paths)
     roots = find_roots(options.cwd, paths)
-    supplies = cache(lambda: _supplies(options, paths, settings, trusted, roots))
+    supplies = _supplies(options, paths, settings, roots, trusted=trusted)
     host = await _load_extensions(options, settings, paths, supplies, roots, events := EventBus(), services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
     environment = await _open_environment(options, conversation, runner, models, settings, services, events)
@@ -150,6 +151,27 @@ async def compose(
     return _connect(session, environment, models, paths, host, ask)
 
 
+def _supplies(
+    options: SessionOptions, paths: Paths, settings: Settings, roots: Sequence[Root], *, trusted: bool
+) -> "Callable[[], Supplies]":
+    agent = "main" if options.agent is None else options.agent.kind
+
+    def has_changed() -> bool:
+        return not options.trust and trust.has_changed(options.cwd, paths)
+
+    return cache(
+        lambda: supplying.Supplies(
+            options.cwd,
+            paths,
+            settings,
+            trusted=trusted,
+            has_changed=has_changed,
+            roots=roots,
+            agent=agent,
+        )
+    )
+
+
 def _tools(
     options: SessionOptions,
     settings: Settings,
@@ -161,6 +183,7 @@ def _tools(
     ask: Complete,
     conversation: SessionLog,
 ) -> list[Tool[Any]]:
+    register_github(environment, resources.github)
     parts = ToolParts(
         with_edit_mode(settings, environ, models.resolved.model),
         record_costs(ask, conversation),
@@ -320,17 +343,6 @@ def _thinking_level(
     """In order: the flag, the model name's suffix, the session's last level, the setting."""
     logged = thinking_level(conversation.context().thinking)
     return options.thinking or resolved.thinking or logged or settings.default_thinking_level
-
-
-def _supplies(
-    options: SessionOptions, paths: Paths, settings: Settings, trusted: bool, roots: Sequence[Root]
-) -> "Supplies":
-    def has_changed() -> bool:
-        return not options.trust and trust.has_changed(options.cwd, paths)
-
-    return supplying.Supplies(
-        options.cwd, paths, settings, trusted=trusted, has_changed=has_changed, roots=roots
-    )
 
 
 async def _trust(options: SessionOptions, paths: Paths) -> tuple[bool, bool, list[str]]:

@@ -46,6 +46,7 @@ from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.base.run import LocalRunner
+    from tau.coding.github.access import GithubAccess
     from tau.coding.nested_instructions import NestedInstructions
     from tau.coding.session.session import Session
     from tau.coding.supplies import Supplies
@@ -64,6 +65,7 @@ fences = late("tau.coding.untrusted_text")
 nested = late("tau.coding.nested_instructions")
 merge_conflicts = late("tau.coding.conflicts.merge_conflicts")
 delivery = late("tau.coding.jobs.delivery")
+github_urls = late("tau.coding.github.urls")
 schemes = late("tau.coding.internal_urls.schemes")
 delegation = late("tau.sdk.delegation")
 task_urls = late("tau.coding.task.urls")
@@ -252,6 +254,15 @@ def _urls(
     router.register_late("local", lambda: schemes.LocalUrls(artifacts, fs))
     router.register_late("tau", lambda: schemes.DocsUrls())
     return router
+
+
+def register_github(environment: ToolEnvironment, access: "GithubAccess | None") -> None:
+    """Without access, the URLs say how to get it."""
+    urls = environment.world.urls
+    urls.register_late("issue", lambda: github_urls.ThreadUrls("issue", access))
+    urls.register_late("pr", lambda: github_urls.ThreadUrls("pr", access))
+    if access is not None:
+        environment.events.watch(access.observe)
 
 
 def _jobs(queue: Queue, settings: Settings, artifacts: FolderArtifacts, events: EventBus) -> SessionJobs:

@@ -31,6 +31,7 @@ _edit_hashline = late("tau.coding.tools.edit_hashline")
 _edit_patch = late("tau.coding.tools.edit_patch")
 _eval = late("tau.coding.tools.eval")
 _find = late("tau.coding.tools.find")
+_github = late("tau.coding.tools.github")
 _inspect_image = late("tau.coding.tools.inspect_image")
 _lsp = late("tau.coding.tools.lsp")
 _irc = late("tau.coding.tools.irc")
@@ -99,6 +100,10 @@ class LateTool:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tool, name)
+
+
+def _has_github(parts: ToolParts) -> bool:
+    return parts.resources.github is not None and parts.resources.github.is_offered
 
 
 def _has_memory(parts: ToolParts) -> bool:
@@ -175,6 +180,7 @@ TOOLS: dict[str, ToolEntry] = {
         lambda parts: _web_search.WebSearchTool(parts.settings, parts.web),
         lambda parts: parts.settings.web_search.enabled and has_search(parts.settings, parts.web),
     ),
+    "github": ToolEntry(lambda parts: _github.Github(parts.resources.github), _has_github),
     "task": ToolEntry(lambda parts: _task.Delegate(parts.settings, parts.team, parts.agent), _may_delegate),
     "irc": ToolEntry(lambda parts: _irc.Irc(parts.team, parts.agent), _may_delegate, _has_agents),
     "recall": ToolEntry(lambda parts: _recall.Recall(parts.resources.memory), _has_memory),

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,7 +41,7 @@ class DiscoveryOptions(Struct, frozen=True, kw_only=True):
     excludes: Callable[[Item], bool] = lambda item: False
 
 
-class LoadContext(NamedTuple):
+class LoadContext(Struct, frozen=True):
     """What a provider gets to load from."""
 
     cwd: Path
@@ -208,7 +207,7 @@ class CapabilityRegistry:
         for folder in self.options.skill_folders:
             yield Root(_CUSTOM, str(folder), "user", 0, {"skills": ("*/SKILL.md",)})
         yield from self.extra_roots
-        yield from plugin_roots(self._roots or ())
+        yield from plugin_roots(self._roots or (), self.cwd)
 
     def _load_files(self, context: LoadContext, kind: Kind) -> Iterator[Item]:
         """The files that the table names."""
@@ -247,10 +246,11 @@ class CapabilityRegistry:
         if root.plugin and kind in ("slash-commands", "prompts"):
             name = f"{root.plugin}:{name}"
         problem = problem or head.problem
+        plugin = Path(root.path) if root.plugin else None
         return Item(
             kind=kind,
             name=name,
-            source=Source(root.provider.id, Path(found.path), root.level),
+            source=Source(root.provider.id, Path(found.path), root.level, plugin),
             fields=head.fields,
             summary=head.summary,
             notes=(head.note,) if head.note else (),
@@ -272,7 +272,7 @@ class CapabilityRegistry:
                 )
 
 
-class FoundPath(NamedTuple):
+class FoundPath(Struct, frozen=True):
     path: str
     linked: bool
 

@@ -1,5 +1,6 @@
 """Opens the extensions of a session: the one entry for the composition root."""
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -81,7 +82,7 @@ def find_sources(
     """Everything to load, in order."""
     found = SourceList(options.cwd, settings.disabled_extensions)
     if not options.no_extensions:
-        packages = str(paths.home / "python" / "site-packages")
+        packages = os.path.realpath(paths.home / "python" / "site-packages")
         if packages not in sys.path and Path(packages).is_dir():
             sys.path.append(packages)  # last: nothing there replaces what tau uses
         registry = supplies().discovery

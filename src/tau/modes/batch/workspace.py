@@ -126,11 +126,14 @@ class Workspaces:
         async with self._lock(str(mirror)):
             if not (mirror / "HEAD").exists():
                 make_private(mirror.parent)
-                part = mirror.with_suffix(".part")
+                part = mirror.with_suffix(f".part-{os.getpid()}")  # on a cluster, others may clone it too
                 await asyncio.to_thread(shutil.rmtree, part, ignore_errors=True)
                 words = ("clone", "--quiet", "--bare", "--no-hardlinks", "--", source, str(part))
                 await self._git(mirror.parent, *words, check=True)
-                part.rename(mirror)
+                try:
+                    part.rename(mirror)
+                except OSError:  # another process was faster
+                    await asyncio.to_thread(shutil.rmtree, part, ignore_errors=True)
             elif commit and not await self._git(mirror, "cat-file", "-t", f"{commit}^{{commit}}"):
                 fetch = ("fetch", "--quiet", "--no-auto-gc", "--", source, "+refs/*:refs/*")
                 await self._git(mirror, *fetch, check=True)

@@ -32,6 +32,7 @@ RENDERERS: dict[str, Renderer] = {
     "edit": late("tau.modes.interactive.tool_views.edit"),
     "eval": late("tau.modes.interactive.tool_views.eval"),
     "find": late("tau.modes.interactive.tool_views.find"),
+    "github": late("tau.modes.interactive.tool_views.github"),
     "inspect_image": late("tau.modes.interactive.tool_views.inspect_image"),
     "job": late("tau.modes.interactive.tool_views.job"),
     "read": read,
