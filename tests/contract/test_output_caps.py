@@ -356,6 +356,11 @@ def place_without_a_server(folder: Path) -> Asked:
 
 
 @request
+def program_without_a_debugger(folder: Path) -> Asked:
+    return "debug", {"action": "launch", "program": "p" * 100_000}
+
+
+@request
 def search_without_a_provider(folder: Path) -> Asked:
     return "web_search", {"query": "q" * 100_000}
 

@@ -114,6 +114,15 @@ Ask language servers about code. Positions: `file`, `line`, and `symbol`, a name
 - code_actions: list; with `apply: true` and `query` (title or index) apply one
 - status, reload, capabilities; request: `query` is the method, `payload` its params as JSON\
 """,
+            "debug": """\
+Run a program under a debugger: stop it, look at variables, step. One session at a time.
+- launch (`program`, `args`, `cwd`): with `file` and `line`, or `function`, runs to that breakpoint; else stops at the start. attach: `pid`, or `host` and `port`. `adapter` forces one
+- set_breakpoint, remove_breakpoint: `file` and `line`, or `function`; `condition`, `hit_condition`, `log_message` ({expression} prints without stopping). `exceptions` sets the exception filters
+- continue, step_over, step_in, step_out, pause: wait for the stop and show source, frames and locals. A program that still runs after `timeout` keeps running
+- evaluate (`expression`; context `repl` also takes debugger commands), stack_trace, threads, scopes, variables (`variable_ref` or `scope_id`), output, sessions, terminate
+- machine level: set_/remove_instruction_breakpoint, data_breakpoint_info (`name`) then set_/remove_data_breakpoint (`data_id`), disassemble, read_memory, write_memory, modules, loaded_sources; custom_request sends any DAP `command`
+Paths are of this machine. Terminate the session when you are done.\
+""",
             "todo": """\
 Maintain your task list, which the user sees, for work of three or more steps. `ops` run in order:
 - `init`: replace the list with `list`; its first task starts

@@ -352,6 +352,7 @@ _COMMANDS = (
         "--json",
         values={"check": FILE},
     ),
+    Subcommand("debug [adapters]", "show debug adapters", "adapters", "--json"),
     Subcommand(
         "models [list|search|show|refresh]",
         "list, describe and refresh models",

@@ -23,6 +23,7 @@ completion_scripts = late("tau.cli.completions")
 completion_values = late("tau.cli.completion_values")
 commit_command = late("tau.cli.commit_command")
 config_command = late("tau.cli.config_command")
+debug_command = late("tau.cli.debug_command")
 demo_command = late("tau.cli.demo_command")
 doctor_command = late("tau.cli.doctor_command")
 export_command = late("tau.cli.export_command")
@@ -155,6 +156,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "bench": bench_command,
         "commit": commit_command,
         "config": config_command,
+        "debug": debug_command,
         "demo": demo_command,
         "doctor": doctor_command,
         "export": export_command,

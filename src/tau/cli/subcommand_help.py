@@ -54,6 +54,12 @@ usage: tau lsp [status] [--json]          show the language servers of this fold
        tau lsp restart [NAME]             start them and say which ones fail
        tau lsp check FILE... [--json]     show errors and warnings; exit 1 on errors
 """,
+    "debug": """\
+usage: tau debug [adapters] [--json]
+
+Show which debug adapters the agent can use in this folder, what is missing, and how to install it.
+To send a message that starts with this word, quote it: tau "debug the tests".
+""",
     "mcp": """\
 usage: tau mcp [list] [--json]                          show all MCP servers and their state
        tau mcp add NAME URL [--header "NAME: VALUE"]    add a remote server

@@ -17,6 +17,7 @@ from tau.config.paths import PROJECT_FOLDER, Paths, project_folders
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
+    from tau.backends.dap.sessions import DebugSessions
     from tau.backends.lsp.pool import LanguageServers
     from tau.backends.ssh.connections import Connections
     from tau.backends.ssh.hosts import SshHost
@@ -40,6 +41,7 @@ class SessionResources(Struct, frozen=True, kw_only=True):
     connections: "Connections | None" = None
     sandbox: "LateSandbox | None" = None
     language_servers: "LanguageServers | None" = None
+    debuggers: "DebugSessions | None" = None
     memory: "ProjectMemory | None" = None
     github: "GithubAccess | None" = None
     warnings: list[str] = []

@@ -59,6 +59,7 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "images.blockImages": ON,
     "inspectImage.enabled": OFF,
     "mcp.enabled": OFF,
+    "debug.enabled": OFF,
     "lsp.enabled": OFF,
     "lsp.formatOnWrite": OFF,
     "plan.enabled": ON,

@@ -7,6 +7,7 @@ from msgspec import Meta, Struct, field
 from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
 from tau.config.discovery_settings import (
     ContextFilesSettings,
+    DebugSettings,
     ExaSettings,
     FetchSettings,
     HooksSettings,
@@ -207,6 +208,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     ssh: SshSettings = SshSettings()
     mcp: McpSettings = McpSettings()
     lsp: LspSettings = LspSettings()
+    debug: DebugSettings = DebugSettings()
     read: ReadSettings = ReadSettings()
     edit: EditSettings = EditSettings()
     search: SearchSettings = SearchSettings()

@@ -54,7 +54,7 @@ from tau.sdk.environment import (
     LateFence,
     LateNestedContext,
     ToolEnvironment,
-    add_language_servers,
+    add_code_intelligence,
     make_environment,
     open_team,
     register_github,
@@ -104,7 +104,7 @@ async def compose(
     folders = WorkspaceFolders(options.cwd, options.add_dirs)
     shared = (runner, paths, settings, environ, services)
     resources = await open_resources(options.cwd, *shared, outside, sandbox)
-    resources, diagnostics = await add_language_servers(resources, options, shared, environment, trusted)
+    resources, diagnostics = await add_code_intelligence(resources, options, shared, environment, trusted)
     ask = partial(complete, stream := _stream(options, settings, models, host, environment.team))
     tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]

@@ -26,6 +26,7 @@ _ast_edit = late("tau.coding.tools.ast_edit")
 _ast_grep = late("tau.coding.tools.ast_grep")
 _bash = late("tau.coding.tools.bash")
 _checkpoint = late("tau.coding.tools.checkpoint")
+_debug = late("tau.coding.tools.debug")
 _edit = late("tau.coding.tools.edit")
 _edit_hashline = late("tau.coding.tools.edit_hashline")
 _edit_patch = late("tau.coding.tools.edit_patch")
@@ -166,6 +167,10 @@ TOOLS: dict[str, ToolEntry] = {
     "lsp": ToolEntry(
         lambda parts: _lsp.Lsp(parts.resources.language_servers, parts.previews),
         lambda parts: parts.resources.language_servers is not None,
+    ),
+    "debug": ToolEntry(
+        lambda parts: _debug.Debug(parts.resources.debuggers),
+        lambda parts: parts.resources.debuggers is not None,
     ),
     "todo": ToolEntry(lambda parts: _todo.Todo(), lambda parts: parts.settings.todo.enabled),
     "checkpoint": ToolEntry(

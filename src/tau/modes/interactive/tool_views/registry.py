@@ -29,6 +29,7 @@ RENDERERS: dict[str, Renderer] = {
     "ast_grep": late("tau.modes.interactive.tool_views.ast_grep"),
     "bash": late("tau.modes.interactive.tool_views.bash"),
     "checkpoint": late("tau.modes.interactive.tool_views.checkpoint"),
+    "debug": late("tau.modes.interactive.tool_views.debug"),
     "edit": late("tau.modes.interactive.tool_views.edit"),
     "eval": late("tau.modes.interactive.tool_views.eval"),
     "find": late("tau.modes.interactive.tool_views.find"),
