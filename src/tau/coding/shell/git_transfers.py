@@ -120,7 +120,7 @@ class GitTransfers:
         if policy is None or policy.network == "off" or re.search(_TRANSFER, text) is None:
             return ""
         return (
-            "Sandbox: a Git transfer gets the network and the user's keys only as a plain command of its own"
+            "Sandbox: a Git transfer gets the network and the user's keys only as a plain, separate command"
         )
 
     async def _plan_clone(self, clone: GitClone, program: str) -> TransferPlan | None:
