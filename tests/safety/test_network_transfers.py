@@ -260,7 +260,7 @@ def test_a_transfer_among_other_commands_fails_with_advice(place: Path) -> None:
             output = await rig.output("git commit -q --allow-empty -m mine && git push origin main")
             assert output.is_error and "only as a plain, separate command]" in str(output.content)
             for text in ("false", "git log nothing", "echo push; git commit"):
-                assert "plain command" not in str((await rig.output(text)).content)
+                assert "separate command" not in str((await rig.output(text)).content)
             assert not (await rig.output("git push origin main")).is_error
         assert len(ui.asked) == 1
 
