@@ -73,6 +73,7 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "web_search.enabled": OFF,
     "task.batch": OFF,
     "task.eager": OFF,
+    "task.enableLsp": OFF,
     "task.maxRecursionDepth": LOWER,
     "task.isolation.apply": OFF,
     "ttsr.enabled": ON,
