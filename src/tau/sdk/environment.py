@@ -330,9 +330,10 @@ async def add_code_intelligence(
         servers = await language_servers.open_language_servers(
             options.cwd, settings.lsp, paths, environ, runner, services, trusted=trusted
         )
+        if servers is not None:
+            servers.has_changed = has_changed
     if servers is None:
         return resources, None
-    servers.has_changed = has_changed
     hook = edit_diagnostics.EditDiagnostics(servers, settings.lsp, environment.queue, options.cwd)
     return replace(resources, language_servers=servers), hook
 
