@@ -199,6 +199,7 @@ FLAGS = (
     Flag("allow-home", "allow working in the home folder", SAFETY),
     Flag("extension", "load a Python extension; repeatable", CODE, LIST, "PATH", FILE, short="e"),
     Flag("hook", "load a Python hook; repeatable", CODE, LIST, "PATH", FILE),
+    Flag("plugin-dir", "use the plugin in this folder; repeatable", CODE, LIST, "DIR", FOLDER),
     Flag("no-extensions", "load only extensions given with -e and --hook", CODE),
     Flag("flag", "set a flag of an extension; repeatable", CODE, LIST, "NAME[=VALUE]"),
     Flag("watch", "load extensions given with -e again when they change", CODE),
@@ -407,8 +408,8 @@ _COMMANDS = (
     Subcommand(
         "plugin list|install|update|...",
         "install, update, write and check plugins",
-        "list install update remove enable disable show link validate doctor new marketplace",
-        "--scope --dry-run --yes --json --kind",
+        "list install update remove enable disable show link validate doctor new marketplace config",
+        "--scope --dry-run --yes --json --kind --reset",
         completes=FILE,
     ),
     Subcommand(

@@ -213,6 +213,7 @@ def session_options(
         trust=parsed.has("trust"),
         lsp=not parsed.has("no-lsp"),
         extensions=tuple(parsed.all("extension")),
+        plugin_dirs=tuple(resolve_working_folder(name) for name in parsed.all("plugin-dir")),
         hook_files=tuple(parsed.all("hook")),
         no_extensions=parsed.has("no-extensions"),
         watch_extensions=parsed.has("watch"),

@@ -96,7 +96,7 @@ async def compose(
     conversation = await _open_conversation(options, paths, settings, services)
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
     trusted, is_distrusted, problems = await _trust(options, paths)
-    roots = find_roots(options.cwd, paths)
+    roots = find_roots(options.cwd, paths, options.plugin_dirs)
     supplies = _supplies(options, paths, settings, roots, trusted=trusted)
     host = await _load_extensions(options, settings, paths, supplies, roots, events := EventBus(), services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
@@ -168,6 +168,7 @@ def _supplies(
             has_changed=has_changed,
             roots=roots,
             agent=agent,
+            plugin_dirs=options.plugin_dirs,
         )
     )
 
