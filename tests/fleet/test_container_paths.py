@@ -1,4 +1,4 @@
-"""Suites come from strangers: no path of one leads out of the folder that stands for its container."""
+"""Suites come from strangers: no path of one leads out of the folder of its container."""
 
 from pathlib import Path
 
