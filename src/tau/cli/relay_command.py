@@ -7,9 +7,11 @@ from typing import Any
 
 from msgspec import json, to_builtins
 
+from tau.base.clock import iso, now_ms
 from tau.base.errors import ConfigError, TauError, UsageError
 from tau.base.files import typed_path, write_atomic
 from tau.base.late import late
+from tau.base.text import clean_line
 from tau.cli.flags import RELAY_FLAGS
 from tau.cli.main import report_problem, write_stdout
 from tau.cli.parse import ParsedArgs, parse
@@ -21,9 +23,29 @@ from tau.relay.config import RelayHome
 pyjson5 = late("pyjson5")
 access = late("tau.relay.access")
 journals = late("tau.relay.journal")
+actions = late("tau.cli.relay_actions")
 composition = late("tau.relay.composition")
+direct = late("tau.relay.direct")
 
-ACTIONS = ("run", "init", "check", "show", "schema", "status", "allow")
+ACTIONS = (
+    "run",
+    "init",
+    "check",
+    "show",
+    "schema",
+    "status",
+    "allow",
+    *("send", "heartbeat", "sessions", "login", "logout", "webhook", "tmux", "doctor", "systemd"),
+)
+# Flags that stand for keys of the config.
+NUMBERS = {
+    "interval": "twilio.pollSeconds",
+    "port": "twilio.port",
+    "web-heartbeat": "web.heartbeatSeconds",
+    "web-retries": "web.reconnect.maxAttempts",
+    "web-retry-initial": "web.reconnect.initialMs",
+    "web-retry-max": "web.reconnect.maxMs",
+}
 
 
 def run(words: Sequence[str]) -> int:
@@ -31,9 +53,20 @@ def run(words: Sequence[str]) -> int:
     parsed = parse(list(words), RELAY_FLAGS)
     if parsed.problem:
         raise UsageError(parsed.problem)
-    verbs: tuple[Callable[[RelayHome, ParsedArgs], int], ...]
-    verbs = (_run, _init, _check, _show, _schema, _status, _allow)
-    verb = dict(zip(ACTIONS, verbs, strict=True)).get(parsed.words[0] if parsed.words else "")
+    own = {
+        "run": _run,
+        "init": _init,
+        "check": _check,
+        "show": _show,
+        "schema": _schema,
+        "status": _status,
+        "allow": _allow,
+        "webhook": _webhook,
+    }
+    name = parsed.words[0] if parsed.words else ""
+    verb: Callable[[RelayHome, ParsedArgs], int] | None = own.get(name)
+    if verb is None and name in ACTIONS:
+        verb = getattr(actions, name)
     if verb is None:
         raise UsageError(usage_line("relay"))
     try:
@@ -43,16 +76,49 @@ def run(words: Sequence[str]) -> int:
 
 
 def _run(home: RelayHome, parsed: ParsedArgs) -> int:
-    config = configs.load_config(home.config)
-    names = [name for text in parsed.all("channel") for name in text.split(",")]
-    names = names or composition.configured(config)
+    return _serve(home, parsed, _changes(parsed))
+
+
+def _webhook(home: RelayHome, parsed: ParsedArgs) -> int:
+    """Run on Twilio's webhook, whatever the config says about polling."""
+    changes = {**_changes(parsed), "twilio.mode": "webhook"}
+    if (path := parsed.value("path")) is not None:
+        changes["twilio.path"] = path
+    if parsed.value("ingress") == "tailscale":
+        changes["twilio.publicUrl"] = "tailscale"
+    if (reply := parsed.value("reply")) is not None:
+        changes |= {"inbound.reply.mode": "text", "inbound.reply.text": reply}
+    if parsed.has("dry-run"):
+        twilio = configs.load_config(home.config, changes).twilio
+        return write_stdout(
+            f"[dry-run] would listen on port {twilio.port} at {twilio.path}, reached by {twilio.public_url}\n"
+        )
+    parsed.values["channel"] = ["twilio"]
+    return _serve(home, parsed, changes)
+
+
+def _changes(parsed: ParsedArgs) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    for flag, key in NUMBERS.items():
+        if (text := parsed.value(flag)) is not None:
+            changes[key] = int(text) if text.isdigit() else text
+    if parsed.has("verbose"):
+        changes["logging.level"] = "debug"
+    return changes
+
+
+def _serve(home: RelayHome, parsed: ParsedArgs, changes: dict[str, Any]) -> int:
+    config = configs.load_config(home.config, changes)
+    given = [*parsed.all("channel"), *(name for name in parsed.all("provider") if name != "auto")]
+    names = [name for text in given for name in text.split(",")] or composition.configured(config)
     if unknown := [name for name in names if name not in composition.CHANNELS]:
         raise UsageError(f'There is no channel "{unknown[0]}"; there are {", ".join(composition.CHANNELS)}.')
+    beat_first = parsed.has("heartbeat-now")
 
     async def serve() -> int:
         with Signals() as signals:
             try:
-                await composition.serve(config, home, names, (sys.stdin, sys.stdout))
+                await composition.serve(config, home, names, (sys.stdin, sys.stdout), beat_first=beat_first)
             except asyncio.CancelledError:
                 if signals.code is None:
                     raise
@@ -60,17 +126,10 @@ def _run(home: RelayHome, parsed: ParsedArgs) -> int:
                 known, rest = errors.split(TauError)
                 if rest is not None or known is None:
                     raise
-                raise _first(known) from None
+                raise direct.first_error(known) from None
             return signals.code or 0
 
     return asyncio.run(serve())
-
-
-def _first(errors: BaseExceptionGroup[TauError]) -> TauError:
-    error: Any = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error  # type: ignore[no-any-return]
 
 
 def _init(home: RelayHome, parsed: ParsedArgs) -> int:
@@ -119,12 +178,19 @@ def _schema(home: RelayHome, parsed: ParsedArgs) -> int:
 def _status(home: RelayHome, parsed: ParsedArgs) -> int:
     journal = journals.MessageJournal(home.journal)
 
-    async def collect() -> dict[str, Any]:
-        parts = await journal.uncertain()
-        return {"counts": await journal.counts(), "uncertain": to_builtins(parts)}
-
     if not home.journal.exists():
         raise UsageError("The relay has not run yet.")
+    limit, minutes = _number(parsed, "limit", 20, 200), _number(parsed, "lookback", 240, 100_000)
+
+    async def collect() -> dict[str, Any]:
+        parts = await journal.uncertain()
+        rows = await journal.recent(limit, now_ms() - minutes * 60_000)
+        return {
+            "counts": await journal.counts(),
+            "uncertain": to_builtins(parts),
+            "messages": to_builtins(rows),
+        }
+
     try:
         found = asyncio.run(collect())
     finally:
@@ -133,7 +199,20 @@ def _status(home: RelayHome, parsed: ParsedArgs) -> int:
         return write_stdout(_json(found))
     lines = [f"{name}: {count}" for name, count in found["counts"].items()]
     lines += [f"uncertain, to {part['chat']}: {part['content'][:140]}" for part in found["uncertain"]]
+    for row in found["messages"]:
+        arrow = "⬅️" if row["isInbound"] else "➡️"
+        text = clean_line(row["text"])[:140]
+        lines.append(f"[{iso(row['timeMs'])}] {arrow} {row['chat']} | {row['state']} | {text}")
     return write_stdout("\n".join(lines or ["No messages yet."]) + "\n")
+
+
+def _number(parsed: ParsedArgs, flag: str, default: int, most: int) -> int:
+    text = parsed.value(flag)
+    if text is None:
+        return default
+    if not text.isdigit() or not 1 <= int(text) <= most:
+        raise UsageError(f"--{flag} must be a whole number from 1 to {most}.")
+    return int(text)
 
 
 def _allow(home: RelayHome, parsed: ParsedArgs) -> int:

@@ -323,13 +323,32 @@ compare: rates with intervals, cost, and whether a difference is more than chanc
   --jobs N, --max-cost USD, --rpm N, --tpm N, --json
 """,
     "relay": """\
-usage: tau relay run [--channel NAME ...]    answer messages; channels: console (default)
+usage: tau relay run [--channel NAME ...]    answer messages; by default on the channels of the config
        tau relay init [--from FILE]          write a config, or convert one of warelay
        tau relay check [FILE] [--json]       list all problems of the config
        tau relay show                        print the config with its defaults
        tau relay schema                      print a JSON schema of the config
-       tau relay status [--json]             count messages; list parts that may not have arrived
+       tau relay doctor [--json]             check the agent, its login, the channels, the clock and ports
+       tau relay status [--json]             count messages; list them, and parts that may not have arrived
+       tau relay sessions [--json]           list conversations
        tau relay allow CODE|CHANNEL:SENDER   admit a sender
+       tau relay send --to CHANNEL:CHAT [--message TEXT] [--media PATH]
+                                             send a message, over the running relay if there is one
+       tau relay heartbeat [--to CHAT|--all] make the running relay's agent look whether something needs
+                                             attention; with --message, send that instead
+       tau relay login|logout --channel NAME link or unlink WhatsApp; check the account of another channel
+       tau relay webhook [--port N] [--path PATH] [--ingress tailscale|none] [--reply TEXT]
+                                             answer on Twilio by its webhook
+       tau relay tmux [attach|heartbeat]     run the relay in the tmux session tau-relay, or attach to it
+       tau relay systemd                     print a unit for systemd --user
+
+  --dry-run         of send, heartbeat and webhook: show what would happen
+  --heartbeat-now   of run: begin with a heartbeat
+  --verbose         of run: log everything but message texts
+  --interval SECONDS, --web-heartbeat SECONDS, --web-retries N, --web-retry-initial MS, --web-retry-max MS
+                    of run: instead of twilio.pollSeconds, web.heartbeatSeconds and web.reconnect
+  --limit N, --lookback MINUTES
+                    of status: which messages to list
 
 The config is ~/.tau/relay.json, or relay.json in TAU_RELAY_HOME. See docs/relay.md.
 """,

@@ -122,13 +122,16 @@ async def open_channel(name: str, parts: ChannelParts) -> ChatChannel:
     try:
         return await CHANNELS[name](parts)
     except ModuleNotFoundError as error:
-        extra = PACKAGES.get((error.name or "").partition(".")[0])
-        if extra is None:
-            raise
-        raise UsageError(
-            f"The channel {name} needs the package {error.name}; "
-            f"install it with: pip install 'tau-agent[{extra}]'."
-        ) from None
+        raise missing_package(name, error) from None
+
+
+def missing_package(name: str, error: ModuleNotFoundError) -> Exception:
+    """What to raise instead: how to install the extra, if that is what is missing."""
+    extra = PACKAGES.get((error.name or "").partition(".")[0])
+    if extra is None:
+        return error
+    install = f"install it with: pip install 'tau-agent[{extra}]'"
+    return UsageError(f"The channel {name} needs the package {error.name}; {install}.")
 
 
 @contextmanager
@@ -145,8 +148,23 @@ def only_relay(home: RelayHome) -> Iterator[None]:
         os.close(fd)
 
 
+def is_running(home: RelayHome) -> bool:
+    if not home.lock.exists():
+        return False
+    try:
+        with only_relay(home):
+            return False
+    except UsageError:
+        return True
+
+
 async def serve(
-    config: RelayConfig, home: RelayHome, names: Sequence[str], terminal: "tuple[TextIO, TextIO]"
+    config: RelayConfig,
+    home: RelayHome,
+    names: Sequence[str],
+    terminal: "tuple[TextIO, TextIO]",
+    *,
+    beat_first: bool = False,
 ) -> None:
     """Run the relay with these channels. Raises TauError."""
     home.create()
@@ -159,7 +177,7 @@ async def serve(
         try:
             parts = ChannelParts(config, home, log, runner, terminal)
             channels = [await open_channel(name, parts) for name in names]
-            await Relay(config, home, channels, journal, runner, log, secret_names).run()
+            await Relay(config, home, channels, journal, runner, log, secret_names).run(beat_first=beat_first)
         finally:
             runner.close()
             journal.close()

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Any, get_args, get_origin
 from zoneinfo import ZoneInfo
 
@@ -23,6 +23,7 @@ from tau.relay.settings import InboundSettings, RelayConfig
 VARIABLE = re.compile(r"{{\s*(\w+)\s*}}")
 CHAT_TEXT = {"Body", "BodyStripped", "Transcript"}
 CONFIG_NAME = "relay.json"
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class RelayHome:
@@ -55,16 +56,17 @@ class InvalidRelayConfig(ConfigError):
         self.problems = problems
 
 
-def load_config(path: Path) -> RelayConfig:
-    """Raises ConfigError: for a missing or broken file, or with all problems of its values."""
+def load_config(path: Path, changes: Mapping[str, Any] = EMPTY) -> RelayConfig:
+    """The config with `changes` of flags, by key. Raises ConfigError: for a missing or broken file, or with
+    all problems of its values."""
     try:
         data = read_limited(path, MAX_BYTES)
     except FileNotFoundError:
         raise ConfigError("There is no relay config; create one with tau relay init.", path=path) from None
-    return parse_config(data, path)
+    return parse_config(data, path, changes)
 
 
-def parse_config(data: bytes, path: Path) -> RelayConfig:
+def parse_config(data: bytes, path: Path, changes: Mapping[str, Any] = EMPTY) -> RelayConfig:
     try:
         content = pyjson5.decode(data.decode("utf-8-sig")) if data.strip() else {}
     except (pyjson5.Json5Exception, UnicodeDecodeError, RecursionError) as error:
@@ -73,6 +75,8 @@ def parse_config(data: bytes, path: Path) -> RelayConfig:
         ) from None
     if not isinstance(content, dict):
         raise InvalidRelayConfig(path, ["The file must contain one object: { ... }."])
+    for key, value in changes.items():
+        _set(content, key.split("."), value)
     problems = [*_check(RelayConfig, content, "")]
     if not problems:
         config = convert(content, RelayConfig)
@@ -80,6 +84,15 @@ def parse_config(data: bytes, path: Path) -> RelayConfig:
     if problems:
         raise InvalidRelayConfig(path, problems)
     return config
+
+
+def _set(content: dict[str, Any], keys: list[str], value: Any) -> None:
+    for key in keys[:-1]:
+        inner = content.setdefault(key, {})
+        if not isinstance(inner, dict):
+            return  # reported by the check
+        content = inner
+    content[keys[-1]] = value
 
 
 def _check(struct: type[Struct], content: dict[str, Any], prefix: str) -> Iterator[str]:

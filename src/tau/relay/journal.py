@@ -53,6 +53,14 @@ class StoredMessage(Struct, frozen=True):
     received_ms: int
 
 
+class JournalRow(Struct, frozen=True, rename="camel"):
+    time_ms: int
+    is_inbound: bool
+    chat: str
+    text: str
+    state: str
+
+
 class JournalError(TauError):
     pass
 
@@ -117,17 +125,16 @@ class MessageJournal:
     async def begin(self, numbers: Sequence[int]) -> None:
         await self._do(lambda base: _each(base, "state='running', attempts=attempts+1", numbers))
 
-    async def answer(self, numbers: Sequence[int], channel: str, parts: Sequence[OutgoingPart]) -> None:
-        """Mark messages as answered and queue the parts, in one transaction."""
+    async def answer(self, numbers: Sequence[int], channel: str, parts: Sequence[OutgoingPart]) -> list[int]:
+        """Mark messages as answered and queue the parts, in one transaction; returns their numbers."""
+        query = "INSERT INTO outgoing (channel, chat, kind, content, time_ms) VALUES (?, ?, ?, ?, ?)"
 
-        def work(base: sqlite3.Connection) -> None:
+        def work(base: sqlite3.Connection) -> list[int]:
             _each(base, "state='answered'", numbers)
-            base.executemany(
-                "INSERT INTO outgoing (channel, chat, kind, content, time_ms) VALUES (?, ?, ?, ?, ?)",
-                [(channel, part.chat, part.kind, json.encode(part), now_ms()) for part in parts],
-            )
+            rows = [(channel, part.chat, part.kind, json.encode(part), now_ms()) for part in parts]
+            return [base.execute(query, row).lastrowid or 0 for row in rows]
 
-        await self._do(work)
+        return await self._do(work)
 
     async def unanswered(self) -> list[StoredMessage]:
         """Messages to run, oldest first, including those that were running when the relay died."""
@@ -193,6 +200,22 @@ class MessageJournal:
             " SELECT 'out ' || state, count(*) FROM outgoing GROUP BY state"
         )
         return dict(await self._do(lambda base: base.execute(query).fetchall()))
+
+    async def recent(self, limit: int, since_ms: int) -> list[JournalRow]:
+        """The last messages in both directions, newest first."""
+        query = (
+            "SELECT time_ms, 1, channel, message, state FROM inbound WHERE time_ms >= :since UNION ALL"
+            " SELECT time_ms, 0, channel, content, state FROM outgoing WHERE time_ms >= :since"
+            " ORDER BY 1 DESC LIMIT :limit"
+        )
+        values = {"since": since_ms, "limit": limit}
+        rows = await self._do(lambda base: base.execute(query, values).fetchall())
+        found = []
+        for time_ms, is_inbound, channel, content, state in rows:
+            one = json.decode(content)
+            text = one["body"] if is_inbound else one["content"]
+            found.append(JournalRow(time_ms, bool(is_inbound), f"{channel}:{one['chat']}", text, state))
+        return found
 
     async def uncertain(self) -> list[OutgoingPart]:
         """Parts that may or may not have been sent."""

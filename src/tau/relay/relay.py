@@ -21,6 +21,7 @@ from tau.relay.approvals import Approvals
 from tau.relay.channels.channel import ChannelLink, ChatChannel
 from tau.relay.chat_commands import ChatCommands, is_stop
 from tau.relay.config import RelayHome
+from tau.relay.control import ControlServer
 from tau.relay.heartbeat import Heartbeats
 from tau.relay.inbound_files import remove_old, with_files
 from tau.relay.journal import MAX_ATTEMPTS, MessageJournal, OutgoingPart
@@ -33,7 +34,7 @@ from tau.relay.sessions import ChatSessions, match_reset, session_key
 from tau.relay.settings import RelayConfig
 from tau.relay.transcription import transcribe
 
-TICK_S = 30.0
+TICK_S, FIRST_TICK_S = 30.0, 1.0
 ABORTED = "Agent was aborted."
 
 
@@ -84,9 +85,9 @@ class Relay:
         self._runs = asyncio.Semaphore(config.limits.runs)
         self._session_locks: dict[str, asyncio.Lock] = {}
         self.commands = ChatCommands(self)
-        self.started_ms = now_ms()
+        self.control = ControlServer(self, home.socket)
 
-    async def run(self) -> None:
+    async def run(self, *, beat_first: bool = False) -> None:
         """Serve until all channels end or the task is cancelled; then finish what waits. Raises TauError."""
         if self.sessions.problem:
             self.log.write("error", "sessions", self.sessions.problem)
@@ -97,7 +98,7 @@ class Relay:
             self.answerer = Answerer(
                 self.config, self.home, self.sessions, self._runner, self.live, self._secret_names
             )
-            background = [spawn(group, self._tick())]
+            background = [spawn(group, self._tick(beat_first))]
             try:
                 for name, channel in self.channels.items():
                     lost = await self.journal.recover_parts(name, deduplicates=channel.limits.deduplicates)
@@ -108,11 +109,13 @@ class Relay:
                     await channel.start(ChannelLink(group, self.outboxes[name].connected.set))
                     background.append(spawn(group, self.outboxes[name].run()))
                 await self._resume()
+                await self.control.start()
                 async with asyncio.TaskGroup() as sources:
                     for channel in self.channels.values():
                         spawn(sources, self._listen(channel))
                 await self._finish()
             finally:
+                await self.control.close()
                 tasks = [task for one in self.queues.values() for task in (one.worker, one.run) if task]
                 for task in tasks:
                     task.cancel()
@@ -374,12 +377,12 @@ class Relay:
             task.cancel()
             await channel.typing(message.chat, False)
 
-    async def _tick(self) -> None:
+    async def _tick(self, beat_first: bool) -> None:
         """Heartbeats, idle live agents, old journal rows."""
-        heartbeats = Heartbeats(self)
+        heartbeats = Heartbeats(self, at_once=beat_first)
         ticks = 0
         while True:
-            await asyncio.sleep(TICK_S)
+            await asyncio.sleep(FIRST_TICK_S if beat_first and not ticks else TICK_S)
             ticks += 1
             await self.live.close_idle(self.config.limits.live_idle_minutes * 60)
             await heartbeats.beat_if_due()

@@ -37,6 +37,14 @@ class ChatSession(Struct, rename="camel", omit_defaults=True):
         self.usage_sum, self.cost_sum = AgentUsage(), 0
 
 
+def read_sessions(path: Path) -> dict[str, ChatSession]:
+    """Raises DecodeError, ValidationError and UnicodeDecodeError for a broken file."""
+    try:
+        return json.decode(path.read_bytes(), type=dict[str, ChatSession])
+    except FileNotFoundError:
+        return {}
+
+
 def session_key(message: InboundMessage, settings: SessionSettings) -> str:
     if settings.scope == "global":
         return "global"
@@ -68,9 +76,7 @@ class ChatSessions:
 
     def _load(self) -> dict[str, ChatSession]:
         try:
-            return json.decode(self._path.read_bytes(), type=dict[str, ChatSession])
-        except FileNotFoundError:
-            return {}
+            return read_sessions(self._path)
         except (DecodeError, ValidationError, UnicodeDecodeError):
             broken = self._path.with_name(f"{self._path.name}.broken-{now_ms()}")
             self._path.replace(broken)

@@ -36,10 +36,14 @@ class ChannelRejected(TauError):
 
 
 class ChannelLink(NamedTuple):
-    """What the relay gives a channel: a group for its tasks, and what to call once it is connected."""
+    """What the relay gives a channel: a group for its tasks, and what to call once it is connected.
+
+    A channel that only sends and does not listen must leave messages where they wait.
+    """
 
     group: asyncio.TaskGroup
     connected: Callable[[], None]
+    listens: bool = True
 
 
 class ChatChannel(Protocol):

@@ -80,12 +80,14 @@ class TwilioChannel(OptionalSteps):
 
     async def start(self, link: ChannelLink) -> None:
         self._link = link
+        if not link.listens and not self.limits.media:
+            return
         if self._settings.mode == "webhook" or self.limits.media:
             await self._listener.start(self._settings.port)
         if self._public_url == "tailscale":
             self._public_url = await self._open_funnel()
             await self._api.set_webhook(self._public_url + self._settings.path)
-        if self._settings.mode == "poll":
+        if self._settings.mode == "poll" and link.listens:
             self._poller = spawn(link.group, self._poll())
         link.connected()
 

@@ -166,6 +166,9 @@ class XmppChannel(OptionalSteps):
         self._inbox.close()
 
     async def _begin(self, _: Any) -> None:
+        if not self._link.listens:  # without presence, the server keeps messages
+            self._resume(_)
+            return
         self._client.send_presence()
         for room, nick in self._rooms.items():
             try:

@@ -1,0 +1,129 @@
+"""Checks what the relay needs: the agent and its login, channels, the clock, ports."""
+
+import os
+import shutil
+import socket
+import time
+from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.ai.http import HttpTransport
+from tau.ai.transport import Timeouts
+from tau.base.errors import ProviderError
+from tau.base.files import typed_path
+from tau.base.run import Limits, LocalRunner, capture
+from tau.relay.agents import AGENTS
+from tau.relay.composition import PACKAGES, configured
+from tau.relay.config import RelayHome
+from tau.relay.settings import RelayConfig
+
+VERSION_S = 20
+MAX_DRIFT_S = 60
+# Where each CLI keeps its login, and the variables with keys that do as well.
+LOGINS = {
+    "claude": (("~/.claude/.credentials.json",), ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN")),
+    "codex": (("~/.codex/auth.json",), ("OPENAI_API_KEY", "CODEX_API_KEY")),
+    "pi": (("~/.pi/agent/auth.json", "~/.pi/agent/models.json"), ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")),
+    "opencode": (
+        ("~/.local/share/opencode/auth.json", "~/.config/opencode/opencode.json"),
+        ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"),
+    ),
+    "gemini": (("~/.gemini/oauth_creds.json",), ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
+    "tau": (
+        ("~/.tau/agent/auth.json", "~/.tau/agent/models.json"),
+        ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"),
+    ),
+}
+
+
+class Finding(Struct, frozen=True, rename="camel"):
+    what: str
+    ok: bool
+    detail: str
+
+
+async def examine(config: RelayConfig, home: RelayHome, runner: LocalRunner, running: bool) -> list[Finding]:
+    channels = configured(config)
+    found = [await _agent(config, runner), _login(config)]
+    found += [_folder(home), Finding("relay", True, "running" if running else "not running")]
+    for name in channels:
+        extra = next((package for package, extra in PACKAGES.items() if extra == name), "")
+        missing = bool(extra) and find_spec(extra) is None
+        detail = f"install it with: pip install 'tau-agent[{name}]'" if missing else "its package is there"
+        found.append(Finding(f"channel {name}", not missing, detail if extra else "needs no package"))
+    if "twilio" in channels and config.twilio.mode == "webhook":
+        found.append(_port(config.twilio.port, running))
+    if config.twilio.public_url == "tailscale" and "twilio" in channels:
+        there = shutil.which("tailscale") is not None
+        found.append(Finding("tailscale", there, "found" if there else "not on the PATH"))
+    servers = {"telegram": config.telegram.api_url, "twilio": config.twilio.api_url}
+    for name in channels:
+        if name in servers:
+            found.append(await _clock(servers[name]))
+            break
+    return found
+
+
+async def _agent(config: RelayConfig, runner: LocalRunner) -> Finding:
+    reply = config.inbound.reply
+    cli = AGENTS[reply.agent.kind]
+    argv = [*(reply.command[:1] or cli.program), "--version"]
+    what = f"agent {reply.agent.kind}"
+    try:
+        process = await runner.start(argv, cwd=Path.home(), limits=Limits(timeout=VERSION_S))
+        async with process:
+            done = await capture(process, max_bytes=10_000)
+    except OSError as error:
+        return Finding(what, False, f"{argv[0]} cannot be started: {error.strerror}")
+    first = done.output.decode("utf-8", "replace").strip().partition("\n")[0][:100]
+    if done.exit.code != 0:
+        return Finding(what, False, f"{argv[0]} --version failed: {first or done.exit.code}")
+    return Finding(what, True, f"{shutil.which(argv[0]) or argv[0]}, {first}")
+
+
+def _login(config: RelayConfig) -> Finding:
+    kind = config.inbound.reply.agent.kind
+    files, variables = LOGINS[kind]
+    for file in files:
+        if typed_path(file).is_file():
+            return Finding("login", True, file)
+    for name in variables:
+        if os.environ.get(name):
+            return Finding("login", True, name)
+    return Finding("login", False, f"none found; log in with {kind}, or set {' or '.join(variables)}")
+
+
+def _folder(home: RelayHome) -> Finding:
+    try:
+        mode = home.state.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return Finding("state folder", True, f"{home.state}, not there yet")
+    private = mode & 0o077 == 0
+    return Finding("state folder", private, f"{home.state}, mode {mode:o}{'' if private else '; use 700'}")
+
+
+def _port(port: int, running: bool) -> Finding:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            return Finding(f"port {port}", running, "in use" if running else str(error.strerror))
+    return Finding(f"port {port}", True, "free")
+
+
+async def _clock(url: str) -> Finding:
+    """Signatures and ages of messages depend on the clock."""
+    http = HttpTransport(timeouts=Timeouts(connect=10, first_byte=10, idle=10))
+    try:
+        async with http.open("HEAD", url) as response:
+            theirs = parsedate_to_datetime(response.headers.get("date", "")).timestamp()
+    except (ProviderError, TimeoutError, ValueError, OSError) as error:
+        return Finding("clock", False, f"cannot be compared with {url}: {error}")
+    finally:
+        await http.close()
+    drift_s = abs(time.time() - theirs)
+    return Finding("clock", drift_s < MAX_DRIFT_S, f"{drift_s:.0f} s off")
