@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ class LiveAgent:
         self._pending = bytearray()
         self._events: list[dict[str, Any]] = []
         self._number = 0
+        self._steered: dict[str, str] = {}  # messages that the agent has not acknowledged, by request
         self.used_at = time.monotonic()
         self.busy = False
         self.ended = False
@@ -91,22 +93,39 @@ class LiveAgent:
             async for event in self._read():
                 match event.get("type"):
                     case "response":
+                        steered = self._steered.pop(str(event.get("id")), None)
                         if event.get("id") == request and event.get("success") is not True:
                             return AgentReply(
                                 error=one_sentence([string(event, "error"), "The prompt failed."])
                             )
+                        if steered is not None and is_settled:  # it came too late for the run
+                            is_settled = False
+                            if string(event, "data", "disposition") != "started":
+                                await self._send("prompt", message=steered)
                     case "extension_ui_request":
                         await self._answer(event, ask)
                     case "agent_settled":
                         is_settled = True
                     case "message_end":
                         self._events.append(event)
-                if is_settled:
+                if is_settled and not self._steered:
                     return read_events(self._events)
         finally:
             self.busy = False
+            self._steered.clear()
             self.used_at = time.monotonic()
         raise AgentGone(await self._farewell())
+
+    async def steer(self, text: str) -> bool:
+        """Send a message into the current run; False if there is none."""
+        if not self.busy or self.ended:
+            return False
+        self._number += 1
+        id = f"relay-{self._number}"
+        self._steered[id] = text
+        with suppress(AgentGone):
+            await self._write({"id": id, "type": "steer", "message": text})
+        return True
 
     @property
     def partial(self) -> str:
@@ -199,6 +218,11 @@ class LiveAgents:
         agent = await LiveAgent.open(self._runner, argv, cwd=cwd, inherit=self._inherit, group=self._group)
         self._by_key[key] = _PooledAgent(agent)
         return agent
+
+    async def steer(self, key: str, text: str) -> bool:
+        """Send a message into the run of a session, if its agent is in one."""
+        kept = self._by_key.get(key)
+        return kept is not None and await kept.agent.steer(text)
 
     def bind(self, key: str, session_id: str) -> None:
         """Remember which session the agent of a key has."""

@@ -32,6 +32,7 @@ from tau.relay.message import InboundMessage
 from tau.relay.outbox import ChannelOutbox
 from tau.relay.sessions import ChatSessions, match_reset, session_key
 from tau.relay.settings import RelayConfig
+from tau.relay.steering import steer
 from tau.relay.transcription import transcribe
 
 TICK_S, FIRST_TICK_S = 30.0, 1.0
@@ -213,13 +214,15 @@ class Relay:
         return self.queues.setdefault(place, ChatQueue(*place))
 
     async def _queue(self, number: int, message: InboundMessage) -> None:
-        queue = self._chat(message)
+        queue, waiting = self._chat(message), WaitingMessage(number, message, now_ms())
+        if await steer(self, queue, waiting):
+            return
         if len(queue.waiting) >= self.config.limits.queued:
             await self.say(
                 [number], message.channel, message.chat, "Too many messages wait; send this one again later."
             )
             return
-        self._enqueue(WaitingMessage(number, message, now_ms()))
+        self._enqueue(waiting)
 
     def _enqueue(self, waiting: WaitingMessage) -> None:
         queue = self._chat(waiting.message)

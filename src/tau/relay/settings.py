@@ -46,6 +46,10 @@ class AgentSettings(Struct, frozen=True, rename="camel"):
         "stdin"
     )
     live: Annotated[bool, Meta(description="Keep pi and tau running between messages")] = True
+    while_busy: Annotated[
+        Literal["join", "steer"],
+        Meta(description="Messages during a run: joined to one for the next run, or sent into it (pi, tau)"),
+    ] = "join"
 
 
 class SessionSettings(Struct, frozen=True, rename="camel"):
