@@ -224,9 +224,10 @@ class MessageJournal:
         return [json.decode(row[0], type=OutgoingPart) for row in rows]
 
     def close(self) -> None:
+        """Wait for the last statement: one that a cancelled caller left behind still uses the connection."""
+        self._thread.shutdown()
         if self._base is not None:
             self._base.close()
-        self._thread.shutdown()
 
 
 def _each(base: sqlite3.Connection, change: str, numbers: Sequence[int]) -> None:
