@@ -65,6 +65,14 @@ class Answerer:
         folder = self._config.projects.get(session.project) or self._reply.cwd
         return typed_path(folder) if folder else self._home.workspace
 
+    def fixed(self, message: InboundMessage) -> Answer:
+        """The answer of mode text."""
+        values = template_values(message, message.body, ChatSession("", 0))
+        media_url = fill(self._reply.media_url or "", values)
+        return Answer(
+            texts=[fill(self._reply.text or "", values)], media_url=media_url, cwd=self._home.workspace
+        )
+
     async def answer(
         self,
         key: str,
@@ -78,8 +86,6 @@ class Answerer:
     ) -> Answer:
         """Run the agent, at most twice: a session id that is unusable is replaced once."""
         values = template_values(messages[-1], body, session, transcript)
-        if self._reply.mode == "text":
-            return Answer(texts=[fill(self._reply.text or "", values)])
         notices: list[str] = []
         reply, output = await self._run(key, session, messages, body, values, ask, history)
         if reply.session == "in use" and not session.started:

@@ -46,7 +46,7 @@ class ChatCommands:
                 return self._status(message)
         return None
 
-    def in_turn(self, message: InboundMessage) -> str | None:
+    async def in_turn(self, message: InboundMessage) -> str | None:
         """The reply to a command that changes the session, so it waits for the run before it."""
         if not self.is_command(message):
             return None
@@ -60,7 +60,7 @@ class ChatCommands:
             "/cwd": self._choose_project,
             "/think": self._think,
         }[name](key, session, argument.strip())
-        relay.sessions.save()
+        await relay.sessions.save()
         return reply
 
     def _status(self, message: InboundMessage) -> str:

@@ -83,7 +83,7 @@ class Heartbeats:
                 answer = await relay.answerer.answer(key, session, [message], PROMPT, deny)
             finally:
                 session.updated_at, session.aborted_last_run = before
-        relay.sessions.save()
+        await relay.sessions.save()
         texts = strip_token(answer.texts)
         if not texts or not answer.ok:
             relay.log.write("info", "heartbeat", "nothing to say" if answer.ok else "failed", key=key)

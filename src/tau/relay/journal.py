@@ -46,6 +46,11 @@ class QueuedPart(Struct, frozen=True):
     part: OutgoingPart
 
 
+class SentPart(Struct, frozen=True):
+    number: int
+    id: str
+
+
 class StoredMessage(Struct, frozen=True):
     number: int
     message: InboundMessage
@@ -153,10 +158,15 @@ class MessageJournal:
         changed = await self._do(lambda base: base.execute(query, (state, channel)).rowcount)
         return 0 if deduplicates else changed
 
-    async def next_part(self, channel: str) -> QueuedPart | None:
-        """The oldest pending part, now marked as sending."""
+    async def next_part(self, channel: str, sent: SentPart | None = None) -> QueuedPart | None:
+        """The oldest pending part, now marked as sending; in the same transaction, note what was `sent`."""
 
         def work(base: sqlite3.Connection) -> QueuedPart | None:
+            if sent is not None:
+                values = (sent.id, now_ms(), sent.number)
+                base.execute(
+                    "UPDATE outgoing SET state='sent', message_id=?, time_ms=? WHERE number=?", values
+                )
             row = base.execute(
                 "SELECT number, content FROM outgoing WHERE channel=? AND state='pending'"
                 " ORDER BY number LIMIT 1",
@@ -169,13 +179,10 @@ class MessageJournal:
 
         return await self._do(work)
 
-    async def settle(
-        self, number: int, state: Literal["sent", "pending", "uncertain", "failed"], id: str = ""
-    ) -> None:
+    async def settle(self, number: int, state: Literal["pending", "uncertain", "failed"]) -> None:
         await self._do(
             lambda base: base.execute(
-                "UPDATE outgoing SET state=?, message_id=?, time_ms=? WHERE number=?",
-                (state, id, now_ms(), number),
+                "UPDATE outgoing SET state=?, time_ms=? WHERE number=?", (state, now_ms(), number)
             )
         )
 

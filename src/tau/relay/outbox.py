@@ -8,7 +8,7 @@ from pathlib import Path
 from tau.base.errors import TauError
 from tau.relay.channels.channel import ChannelDown, ChannelRejected, ChatChannel
 from tau.relay.config import RelayHome
-from tau.relay.journal import MessageJournal, OutgoingPart, QueuedPart
+from tau.relay.journal import MessageJournal, OutgoingPart, QueuedPart, SentPart
 from tau.relay.log import RelayLog
 
 RETRY_S = (1, 2, 5, 10, 30)
@@ -25,6 +25,7 @@ class ChannelOutbox:
         self._empty = asyncio.Event()
         self.connected = asyncio.Event()
         self._wanted_s = 0.0
+        self._sent: SentPart | None = None  # noted when the next part is taken
         self._awaited: dict[int, asyncio.Future[str]] = {}
 
     def wake(self) -> None:
@@ -59,7 +60,10 @@ class ChannelOutbox:
         self.wake()
         while True:
             self._wake.clear()
-            queued = await self._journal.next_part(self._channel.name)
+            sent, self._sent = self._sent, None
+            queued = await self._journal.next_part(self._channel.name, sent)
+            if sent is not None:
+                self._report(sent.number, sent.id)
             if queued is None:
                 self._empty.set()
                 await self._wake.wait()
@@ -93,8 +97,7 @@ class ChannelOutbox:
             self._log.write("error", "outbox", f"It is uncertain whether a part was sent: {error}", key=key)
             return not again
         else:
-            await self._journal.settle(queued.number, "sent", id)
-            self._report(queued.number, id)
+            self._sent = SentPart(queued.number, id)
             self._log.write(
                 "debug", "outbox", "sent", channel=self._channel.name, id=id, text=queued.part.content
             )

@@ -261,10 +261,15 @@ class Relay:
     async def _answer(self, queue: ChatQueue, batch: Sequence[WaitingMessage]) -> None:
         """Run the agent for a batch and queue the answer."""
         message, numbers = batch[-1].message, [one.number for one in batch]
-        if (reply := self.commands.in_turn(message)) is not None:
+        if (reply := await self.commands.in_turn(message)) is not None:
             await self.say(numbers, message.channel, message.chat, reply)
             return
         settings = self.config.inbound.reply.session
+        if self.config.inbound.reply.mode == "text":
+            parts = compose(self, self.answerer.fixed(message), message.channel, message.chat)
+            await self.journal.answer(numbers, message.channel, parts)
+            self.outboxes[message.channel].wake()
+            return
         first = batch[0].message
         resets, rest = match_reset(first.body, settings.reset_triggers)
         body = "\n".join([rest, *(one.message.body for one in batch[1:])]).strip()
@@ -276,14 +281,14 @@ class Relay:
             session.channel, session.chat, session.is_group = message.channel, message.chat, message.is_group
             session.updated_at = now_ms()
             if not body and not files:
-                self.sessions.save()
+                await self.sessions.save()
                 await self.say(numbers, message.channel, message.chat, "Started a new conversation.")
                 return
             try:
                 await self._run_agent(queue, batch, key, body)
             except asyncio.CancelledError:
                 session.aborted_last_run = True
-                self.sessions.save()
+                await self.sessions.save()
                 raise
 
     @asynccontextmanager
@@ -323,7 +328,7 @@ class Relay:
                 history=history,
             )
         session.updated_at = now_ms()
-        self.sessions.save()
+        await self.sessions.save()
         parts = compose(self, answer, message.channel, message.chat)
         await self.journal.answer([one.number for one in queue.current or batch], message.channel, parts)
         self.outboxes[message.channel].wake()

@@ -1,5 +1,6 @@
 """Conversations: which session id a sender has, when it expires, and what has been sent to it."""
 
+import asyncio
 import uuid
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from msgspec import DecodeError, Struct, ValidationError, json
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.base.files import write_atomic
+from tau.base.tasks import shielded
 from tau.relay.agents.reply import AgentMeta, AgentUsage
 from tau.relay.message import InboundMessage
 from tau.relay.settings import SessionSettings
@@ -73,6 +75,8 @@ class ChatSessions:
         self.problem = ""
         self.by_key: dict[str, ChatSession] = self._load()
         self.earlier: dict[str, list[str]] = {}
+        self._saving = asyncio.Lock()
+        self._unsaved = False
 
     def _load(self) -> dict[str, ChatSession]:
         try:
@@ -102,15 +106,22 @@ class ChatSessions:
             self.by_key[key] = fresh
         return fresh
 
-    def save(self) -> None:
-        """Raises TauError."""
+    async def save(self) -> None:
+        """Write the file, in a thread and in order. Raises TauError."""
         if len(self.by_key) > MAX_SESSIONS:
             newest = sorted(self.by_key.items(), key=lambda item: item[1].updated_at)[-MAX_SESSIONS:]
             self.by_key = dict(newest)
-        try:
-            write_atomic(self._path, json.format(json.encode(self.by_key), indent=2) + b"\n", mode=0o600)
-        except OSError as error:
-            raise TauError(f'The session file "{self._path}" cannot be saved: {error.strerror}.') from error
+        self._unsaved = True
+        async with self._saving:
+            if not self._unsaved:
+                return  # another caller wrote what we had to write
+            self._unsaved = False
+            data = json.format(json.encode(self.by_key), indent=2) + b"\n"
+            try:
+                await shielded(asyncio.to_thread(write_atomic, self._path, data, mode=0o600))
+            except OSError as error:
+                problem = f'The session file "{self._path}" cannot be saved: {error.strerror}.'
+                raise TauError(problem) from error
 
 
 def per_message(meta: AgentMeta, session: ChatSession) -> AgentMeta:
