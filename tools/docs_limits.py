@@ -1,6 +1,8 @@
 """The limits listed on the tool pages, with the values in the code."""
 
 from tau.ai.images import MAX_IMAGE_BYTES
+from tau.backends.dap import output as dap_output
+from tau.backends.dap import programs, stop_report
 from tau.backends.kernels import cells, pool
 from tau.backends.lsp import documents as lsp_documents
 from tau.backends.ssh import connections, hosts
@@ -9,6 +11,7 @@ from tau.backends.syntax.pattern_parser import MAX_PATTERN_CHARS
 from tau.backends.syntax.summary import SummaryOptions
 from tau.base.sizes import format_bytes
 from tau.coding import images
+from tau.coding.debug import actions as debug_actions
 from tau.coding.edits import change, transaction
 from tau.coding.files import path_arguments, source_files
 from tau.coding.jobs import session_jobs
@@ -163,6 +166,17 @@ LIMITS: dict[str, list[Row]] = {
         ),
         ("lines shown", count(OUTPUT.lines)),
         ("output kept as an artifact", format_bytes(ARTIFACT_CAP_BYTES)),
+    ],
+    "debug": [
+        ("time", "30 s, with `timeout` from 5 to 300"),
+        ("sessions at once", "1"),
+        ("unused session is ended after", f"{count(600 / 60)} min"),
+        ("output kept", format_bytes(dap_output.MAX_OUTPUT_BYTES)),
+        ("frames and variables at a stop", f"{stop_report.TOP_FRAMES} and {stop_report.MAX_LOCALS}"),
+        ("stack frames", f"20, with `levels` up to {debug_actions.MAX_LEVELS}"),
+        ("variables, threads, modules, sources", count(debug_actions.MAX_ROWS)),
+        ("memory read", format_bytes(debug_actions.MAX_MEMORY_BYTES)),
+        ("programs in a session", count(programs.MAX_TARGETS)),
     ],
     "todo": [
         ("tasks", count(todo_list.MAX_TASKS)),

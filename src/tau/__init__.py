@@ -109,6 +109,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.coding.session.storage.log import SessionLog as SessionLog
     from tau.coding.session.storage.session_store import SessionStore as SessionStore
     from tau.coding.session.tree_navigation import Move as Move
+    from tau.modes.batch.python_api import batch as batch
+    from tau.modes.batch.run_folder import BatchResult as BatchResult
+    from tau.modes.batch.task import BatchTask as BatchTask
     from tau.modes.rpc.client import RpcClient as RpcClient
     from tau.modes.rpc.connection import RpcError as RpcError
     from tau.sdk import Connection as Connection
@@ -120,6 +123,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.sdk import session_store as session_store
 
 _HOMES = {
+    late("tau.modes.batch.python_api"): "batch",
+    late("tau.modes.batch.run_folder"): "BatchResult",
+    late("tau.modes.batch.task"): "BatchTask",
     late("tau.modes.rpc.client"): "RpcClient",
     late("tau.modes.rpc.connection"): "RpcError",
     late("tau.sdk"): "Connection SessionOptions call_tool connect create_session run_sync session_store",

@@ -8,6 +8,7 @@ from tau.ai.model import THINKING_LEVELS
 from tau.cli.agents_command import ACTIONS as AGENTS_ACTIONS
 from tau.cli.completions import SHELLS
 from tau.cli.config_command import ACTIONS
+from tau.cli.debug_command import VERBS as DEBUG_VERBS
 from tau.cli.extensions_command import ACTIONS as EXTENSIONS_ACTIONS
 from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, VALUE, Flag
 from tau.cli.hooks_command import ACTIONS as HOOKS_ACTIONS
@@ -202,6 +203,7 @@ def test_choices_match_their_implementations() -> None:
         "sessions": SESSIONS_ACTIONS,
         "models": MODELS_ACTIONS,
         "auth": AUTH_ACTIONS,
+        "debug": DEBUG_VERBS,
         "lsp": LSP_VERBS,
         "mcp": (*MCP_VERBS, "serve"),
         "ssh": tuple(SSH_ACTIONS),
@@ -214,6 +216,7 @@ def test_choices_match_their_implementations() -> None:
         "rules": RULES_ACTIONS,
         "trust": TRUST_ACTIONS,
         "sandbox": SANDBOX_ACTIONS,
+        "github": ("cache",),
         "memory": MEMORY_ACTIONS,
         "completions": SHELLS,
         "help": tuple(name for name in commands if name != "help"),

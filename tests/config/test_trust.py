@@ -65,6 +65,7 @@ def test_ordinary_repository_asks_nothing(repo: Path, store: TrustStore) -> None
         (".vscode/mcp.json", {"servers": {"x": {"command": "old"}}}, "old"),
         ("lsp.json", {"servers": {"x": {"command": "old"}}}, "old"),
         ("lsp.json", {"rust-analyzer": {"settings": {"check.overrideCommand": ["old"]}}}, "old"),
+        ("dap.json", {"adapters": {"debugpy": {"launchDefaults": {"python": "old"}}}}, "old"),
         (".tau/extensions/a/b.py", "import os", "os"),
         (".tau/hooks/pre/x.py", "old", "old"),
         (".tau/tools/x.py", "old", "old"),

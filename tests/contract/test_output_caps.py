@@ -356,8 +356,18 @@ def place_without_a_server(folder: Path) -> Asked:
 
 
 @request
+def program_without_a_debugger(folder: Path) -> Asked:
+    return "debug", {"action": "launch", "program": "p" * 100_000}
+
+
+@request
 def search_without_a_provider(folder: Path) -> Asked:
     return "web_search", {"query": "q" * 100_000}
+
+
+@request
+def search_of_issues(folder: Path) -> Asked:
+    return "github", {"op": "search_issues", "query": "q" * 100_000}
 
 
 @request

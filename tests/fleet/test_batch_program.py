@@ -36,7 +36,7 @@ def repository(path: Path) -> Path:
     path.mkdir()
     (path / "a.txt").write_text("one\n")
     git = ("git", "-c", "user.name=n", "-c", "user.email=e@x")
-    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "first")):
+    for words in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-qm", "first")):
         subprocess.run([*git, *words], cwd=path, check=True)
     return path
 
@@ -84,7 +84,22 @@ def test_changes_in_a_repository_become_a_patch_and_its_own_copy_is_untouched(ta
     assert (repo / "a.txt").read_text() == "one\n" and not (repo / "new.bin").exists()
     subprocess.run(["git", "apply", str(tau.project / "t-batch" / found["patch"])], cwd=repo, check=True)
     assert (repo / "a.txt").read_text() == "one\ntwo\n" and (repo / "new.bin").read_bytes() == b"\0\xff"
-    assert not list((tau.project / "t-batch/work").iterdir()), "a worktree was left"
+    assert not list((tau.project / "t-batch/work").iterdir()), "a clone was left"
+
+
+def test_no_task_changes_what_another_one_begins_with(tau: Program) -> None:
+    repo = repository(tau.project / "repo")
+    commit = "git -c user.name=n -c user.email=e@x commit -q --allow-empty -m evil"
+    evil = f"{commit}; git update-ref refs/heads/main HEAD"
+    tau.script(Call("bash", {"command": evil}), "first", "second")
+    rows = [
+        {"id": "a", "prompt": "p", "repo": str(repo)},
+        {"id": "b", "prompt": "p", "repo": str(repo), "after": ["a"]},
+    ]
+    assert batch(tau, write(tau, *rows)).returncode == 0
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=repo, check=True, capture_output=True, text=True)
+    found = results(tau)
+    assert found["a"]["baseCommit"] == found["b"]["baseCommit"] == head.stdout.strip()
 
 
 @pytest.mark.parametrize(

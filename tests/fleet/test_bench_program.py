@@ -7,7 +7,7 @@ import pytest
 
 from tau.base.errors import ConfigError, UsageError
 from tau.modes.batch.comparison import bench_table, compare, drops
-from tau.modes.batch.run_folder import Result
+from tau.modes.batch.run_folder import BatchResult
 from tau.modes.batch.suite import BUNDLED, Run, load_suite
 from tests.e2e.program import Program
 from tests.support.fake_answers import Call
@@ -85,8 +85,8 @@ def test_suite_without_tasks_is_refused(tmp_path: Path) -> None:
             load_suite(path)
 
 
-def _result(name: str, status: str, cost: float = 1.0) -> Result:
-    return Result(id=name, attempt=1, status=status, cost=cost, duration_ms=60_000)  # type: ignore[arg-type]
+def _result(name: str, status: str, cost: float = 1.0) -> BatchResult:
+    return BatchResult(id=name, attempt=1, status=status, cost=cost, duration_ms=60_000)  # type: ignore[arg-type]
 
 
 def test_errors_of_the_machine_count_for_no_variant() -> None:

@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import SessionError, UsageError
-from tau.modes.batch.run_folder import Ended, Recorded, Result, Retried, RunFolder, Started
-from tau.modes.batch.task import Task
+from tau.modes.batch.run_folder import BatchResult, Ended, Recorded, Retried, RunFolder, Started
+from tau.modes.batch.task import BatchTask
 
 
 def made(path: Path, *names: str) -> RunFolder:
-    folder = RunFolder.create(path / "run", [Task(id=name, prompt="p") for name in names], {"note": 1})
+    folder = RunFolder.create(path / "run", [BatchTask(id=name, prompt="p") for name in names], {"note": 1})
     folder.lock()
     return folder
 
 
-def result(name: str, status: str = "done", cost: float = 0.5) -> Result:
-    return Result(id=name, attempt=1, status=status, cost=cost)  # type: ignore[arg-type]
+def result(name: str, status: str = "done", cost: float = 0.5) -> BatchResult:
+    return BatchResult(id=name, attempt=1, status=status, cost=cost)  # type: ignore[arg-type]
 
 
 def test_state_is_what_the_journal_says(tmp_path: Path) -> None:

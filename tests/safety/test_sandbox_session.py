@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tau.backends.sandbox import engines
 from tau.backends.sandbox.session import SessionSandbox
@@ -349,3 +350,21 @@ def test_new_startup_file_is_disabled(tmp_path: Path, engine: str) -> None:
     )
     assert not (place.home / ".zshrc").exists() and (place.home / "ordinary").exists()
     assert (place.home / ".zshrc.disabled").read_text() == "older" and (elsewhere / "fish").exists()
+
+
+def test_a_sandbox_that_worked_and_cannot_start_again_lets_no_command_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(inside: Inside) -> str:
+        inside.sandbox.options = replace(inside.sandbox.options, mode="auto")
+        assert await inside.text("echo contained") == "contained\n"
+        assert inside.sandbox._process is not None
+        os.killpg(inside.sandbox._process.pid, signal.SIGKILL)
+        await inside.sandbox._process.wait()
+        monkeypatch.setattr(engines, "ENGINES", ())
+        with pytest.raises(ToolError, match="No command can run"):
+            await inside.text("touch /var/tmp/outside")
+        return "refused"
+
+    place = Place(tmp_path)
+    assert in_sandbox(place, work) == "refused"

@@ -1,6 +1,7 @@
 """Attempts of agents, down to the third level, to do more than their callers may: none changes a file."""
 
 import asyncio
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 from tau.ai.faux import Act, Say, Use
 from tau.coding.session.session import Session
+from tau.config.paths import user_paths
+from tau.config.trust import TrustStore
 from tests.coding.task.play import Play, finish, results_in, session_of, task, text_in, yielded
 from tests.coding.task.test_isolation import git
 
@@ -342,3 +345,30 @@ def test_a_merge_is_asked_about_with_all_its_files_or_not_at_all(
         assert "file60" in message and "hid<U+202E>den" in message
     else:
         assert asked == [] and "too many to show" in said
+
+
+def test_a_hook_that_an_agent_writes_does_not_run_for_the_next_agent(tmp_path: Path) -> None:
+    """The repository is trusted as it was when the session began."""
+    project = prepare(tmp_path, Attempt("", ("",), (), ""))
+    trusted = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}
+    (project / ".claude").mkdir()
+    (project / ".claude/settings.json").write_text(json.dumps(trusted))
+    TrustStore(user_paths(os.environ)).trust(project)
+    ran = tmp_path / "ran"
+    evil = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": f"touch {ran}"}]}]}}
+    write = Use("bash", command=f"mkdir .tau && echo '{json.dumps(evil)}' > .tau/hooks.json")
+
+    def agent(assignment: str, turn: int) -> Any:
+        return [Use("read", path=".env")] if turn == 0 else yielded("done")
+
+    async def main() -> None:
+        play = Play([[write], [task("level 1", agent="a1")], [Say("ok")]], agent)
+        settings = {"async.enabled": False, "tools.approvalMode": "yolo"}
+        async with session_of(play, project, settings=settings) as session:
+            assert session.trusted
+            await session.prompt("go")
+            assert len(play.agent_requests) == 2
+        assert (project / ".tau/hooks.json").exists()
+
+    asyncio.run(main())
+    assert not ran.exists()

@@ -19,6 +19,8 @@ CASES = {
     "async.maxJobs": (5, 2, 50),
     "async.exitWaitSeconds": (60, 0, 86_400),
     "retry.maxRetries": (3, 0, 100),
+    "github.cache.softTtlSec": (300, 0, 9_000),
+    "github.cache.hardTtlSec": (600, 0, 9_000),
     "hooks.onError": ("ask", "block", "allow"),
     "task.maxRecursionDepth": (2, 0, 10),
     "ttsr.interruptMode": ("tool-only", "always", "never"),

@@ -116,10 +116,13 @@ def serve(requests: socket.socket) -> bool:
         requests.send(str(pid).encode())
 
 
+NOT_HERE = ("tau.__main__", "tau.modes.batch.harbor_agent")  # the program itself; what Harbor imports
+
+
 def prepare() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     for module in walk_packages(tau.__path__, "tau."):
-        if module.name != "tau.__main__":
+        if module.name not in NOT_HERE:
             import_module(module.name)
     gc.collect()
     gc.freeze()

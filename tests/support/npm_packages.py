@@ -88,6 +88,7 @@ RELAY_CLIS = NpmPackages(
     ),
     large=True,
 )
+GITHUB_SCHEMA = NpmPackages("graphql-schema-15.26.1", unpack=("@octokit/graphql-schema@15.26.1",))
 ALL = (
     XTERM,
     TYPESCRIPT,
@@ -96,6 +97,7 @@ ALL = (
     OIDC,
     AXE,
     MCP_SERVERS,
+    GITHUB_SCHEMA,
     OMP,
     VSCODE,
     VSCE,

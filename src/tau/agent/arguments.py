@@ -29,7 +29,11 @@ def json_schema(params: type[Struct]) -> _Schema:
     The result is cached: do not modify it.
     """
     schema = full_schema(params)
-    return {key: _compact(value) if key == "properties" else value for key, value in schema.items()}
+    return {
+        key: _compact(value) if key == "properties" else value
+        for key, value in schema.items()
+        if value != []  # nothing is required
+    }
 
 
 def decode_arguments(params: type[P], arguments: Mapping[str, Any]) -> tuple[P, list[str]]:
@@ -212,7 +216,7 @@ def _inline_references(node: Any, definitions: _Schema, ancestors: tuple[str, ..
 
 
 _USELESS = (("minItems", 1), ("minLength", 1), ("minimum", 0))
-_EXPLAINED = ("title", "default", "minimum", "maximum", "maxItems")  # the prompt has them
+_EXPLAINED = ("title", "default", "minimum", "maximum", "maxItems", "maxLength")  # the prompt has them
 
 
 def _compact(properties: _Schema) -> _Schema:

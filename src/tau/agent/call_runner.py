@@ -164,7 +164,7 @@ class CallRunner(Struct):
         effects = self.started.get(call.id)
         if effects is None:  # its approval was still pending
             return ToolOutput.text(NOT_STARTED, is_error=True)
-        changes = effects.writes or effects.runs or effects.network or effects.mcp
+        changes = effects.writes or effects.runs or effects.network or effects.mcp or effects.publishes
         return ToolOutput.text(STOPPED if changes else UNFINISHED, is_error=True)
 
     async def output(self, call: ToolCall) -> ToolOutput:

@@ -13,6 +13,7 @@ class Effects(Struct, frozen=True, kw_only=True):
     question must show, as pairs of a name and a value. If it `acts_elsewhere`, another program does the work,
     so that nothing can be declared or bound here. `mcp` is the server and the tool that act, as in
     `github.create_issue`, and `mcp_change` how its definition differs from the one that was in use.
+    `publishes` says what it changes for others on a server, as in "push main to origin".
     `undeclared`: its author has not said what it does.
     """
 
@@ -23,6 +24,7 @@ class Effects(Struct, frozen=True, kw_only=True):
     env: tuple[tuple[str, str], ...] = ()
     run_cwd: Path | None = None
     details: tuple[tuple[str, str], ...] = ()
+    publishes: tuple[str, ...] = ()
     acts_elsewhere: bool = False
     undeclared: bool = False
     mcp: str = ""

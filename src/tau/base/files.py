@@ -105,6 +105,8 @@ def modified_ns(path: Path) -> int:
 
 def make_private(folder: Path) -> None:
     """Create a private folder and its missing parents."""
+    if mode_of(folder):
+        return
     missing = [path for path in (folder, *folder.parents) if not mode_of(path)]
     for path in reversed(missing):
         path.mkdir(mode=0o700, exist_ok=True)

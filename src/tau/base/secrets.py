@@ -62,6 +62,11 @@ _CONTEXT = (
     *("configure set ", ":AA", "AccountKey=", "-stdin", "--with-token", "sudo -S", "openssl"),
     " -pass",
 )
+# Each of these hints, and what else gives a secret away, has one of these or one of the signs -:=@.
+_WORDS = ("login", "mysql", "sshpass", "openssl", "set ", "ate key", "bearer", "authorization")
+_HINT_CHARS = 16
+WINDOW_CHARS = 300  # before a word, where what gives a secret away is looked for
+_MAX_SECRET_CHARS = 20_000
 _NAMES = ("pass", "pwd", "secret", "token", "key", "credential")
 _NAME_END = (
     r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|key)\d{0,2}\\*[\"'`]?\]?\\?[nrt]?\s?[=:]"
@@ -87,6 +92,7 @@ class SecretMask:
         self._values: list[str] = []
         self._encoded: list[bytes] = []
         self._patterns: list[str] = []
+        self.ends: list[str] = []  # of the known values
         self.learn(values, patterns)
 
     def learn(self, values: Iterable[str] = (), patterns: Iterable[str] = ()) -> None:
@@ -98,6 +104,7 @@ class SecretMask:
             return
         self._values = sorted(known | forms, key=len, reverse=True)
         self._encoded = [msgspec.json.encode(value)[1:-1] for value in map(_encodable, self._values)]
+        self.ends = [value[-_HINT_CHARS:] for value in self._values]
         self._clean.clear()
 
     def mark(self, secret: str, name: str) -> str:
@@ -134,6 +141,29 @@ class SecretMask:
             case dict():
                 return self._mask_object(value)
         return value
+
+    def may_hold(self, text: str) -> bool:
+        """Whether a text could have a secret in it; never a wrong no."""
+        return self._may_hold_secret(text.encode("utf-8", "replace")) or any(
+            value in text for value in self._values
+        )
+
+    def may_complete(self, text: str, new: int) -> bool:
+        """Whether the last `new` characters could make `may_hold` true; never a wrong no."""
+        near = text[-new - _HINT_CHARS :]
+        word = max(text.rfind(" ", 0, -new), text.rfind("\n", 0, -new))  # before the one that it continues
+        if len(text) - word > MIN_KEY_CHARS or " --" in text:
+            return True
+        if "-" in near or ":" in near or "=" in near or "@" in near:
+            return True
+        for end in self.ends:
+            if end in near:
+                return True
+        near = near.lower()
+        for hint in _WORDS:
+            if hint in near:
+                return True
+        return bool(self._patterns)
 
     def _mask(self, text: str, *, context: bool) -> str:
         for value in self._values:
@@ -367,6 +397,53 @@ def knows(value: str) -> bool:
     """Whether exactly this is a known secret."""
     _shared.load()
     return value in _shared.values
+
+
+class SecretWatch:
+    """Notices secrets in a text that arrives in pieces, as `mask` does in the whole of it.
+
+    Most pieces cost a few searches: only those that could complete or continue a secret are looked at with
+    what is before them, back to the beginning of their word or key and a bit further.
+    """
+
+    __slots__ = ("_is_hot", "_known", "_masked", "_window")
+
+    def __init__(self) -> None:
+        self._window = ""
+        self._masked: str | None = ""  # the window with its secrets masked; None if not known
+        self._known: list[str] = []
+        self._is_hot = False  # the window has something that could belong to a secret
+
+    def hides(self, piece: str) -> bool:
+        """Whether masking the text up to here hides some of this piece, or of what is before it."""
+        own = _shared.load()
+        before, self._window = self._window, self._window + piece
+        is_new = own.ends is not self._known  # what was learned since may be in the window
+        if not self._is_hot and piece and (is_new or own.may_complete(self._window, len(piece))):
+            self._is_hot, self._known = own.may_hold(self._window), own.ends
+        seen = False
+        if self._is_hot:
+            last = own.mask(before) if self._masked is None else self._masked
+            self._masked = own.mask(self._window)
+            seen = self._masked != last + piece
+        else:
+            self._masked = None
+        if len(self._window) > 2 * WINDOW_CHARS:
+            self._trim(own)
+        return seen
+
+    def _trim(self, own: SecretMask) -> None:
+        text = self._window
+        word = max(text.rfind(" "), text.rfind("\n")) + 1
+        keep = min(len(text), word) - WINDOW_CHARS
+        key = text.rfind(_BEGIN_KEY.decode())
+        end = text.find(_END_KEY.decode(), key)
+        if key >= 0 and (end < 0 or text.find(_PEM.decode(), end) < 0):
+            keep = min(keep, key)
+        keep = max(keep, len(text) - _MAX_SECRET_CHARS)
+        if keep > 0:
+            self._window, self._masked = text[keep:], None
+            self._is_hot = own.may_hold(self._window)
 
 
 class StreamMask:

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from tau.base import log
+
 T = TypeVar("T")
 
 
@@ -27,3 +29,29 @@ async def shielded(work: Coroutine[Any, Any, T]) -> T:
     if cancelled is None:
         return task.result()
     raise cancelled from (None if task.cancelled() else task.exception())
+
+
+class Background:
+    """Work that nobody waits for. Its owner closes it: what is not done then has a moment left."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """The work handles its own failures; one that it does not is logged."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    async def close(self, grace_s: float = 0.0) -> None:
+        if self._tasks and grace_s:
+            await asyncio.wait(self._tasks, timeout=grace_s)
+        while self._tasks:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.wait(self._tasks)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("Background work failed.", error)

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
@@ -26,12 +26,16 @@ from tau.modes.batch.progress_view import ProgressView, write_stderr
 from tau.modes.batch.report import HEAD, html_report, markdown_report, result_rows, summary_line, text_table
 from tau.modes.batch.run_folder import Retried, RunFolder
 from tau.modes.batch.scheduler import Status
-from tau.modes.batch.task import Task, load_tasks
+from tau.modes.batch.task import BatchTask, load_tasks, provider_of
 from tau.modes.batch.workspace import Workspaces
 from tau.modes.exit_status import DONE
 from tau.modes.output_stream import OutputStream, tell
 
+if TYPE_CHECKING:
+    from tau.modes.batch.delivery import Deliveries, DeliveryKind
+
 delivery = late("tau.modes.batch.delivery")
+ray_executors = late("tau.modes.batch.ray_executor")
 
 # Flags of tau that are passed on to each task.
 PASSED = (
@@ -89,40 +93,39 @@ def resume(folder: RunFolder, parsed: ParsedArgs, instead: Mapping[str, str] | N
     tasks = folder.tasks()
     folder.lock()
     try:
-        return asyncio.run(_work(folder, tasks, parsed, instead))
+        executor = _executor(folder, parsed.value("jobs") or "auto", parsed, instead or {})
+        return asyncio.run(_work(folder, tasks, parsed, executor, quiet=instead is not None))
     finally:
         folder.close()
 
 
 async def _work(
-    folder: RunFolder, tasks: Mapping[str, Task], parsed: ParsedArgs, instead: Mapping[str, str] | None
+    folder: RunFolder,
+    tasks: Mapping[str, BatchTask],
+    parsed: ParsedArgs,
+    executor: Executor,
+    *,
+    quiet: bool = False,
 ) -> int:
-    jobs = auto_jobs() if (text := parsed.value("jobs") or "auto") == "auto" else number("jobs", text)
     limits = RateLimits(None, _optional(parsed, "rpm"), _optional(parsed, "tpm"))
     max_cost = parsed.value("max-cost")
-    passed = _passed(parsed)
-    executor = _executor(folder, jobs, parsed, passed, instead or {})
     model = parsed.value("model") or ""
     options = running.BatchOptions(
-        jobs=jobs,
+        jobs=executor.capacity,
         max_cost=None if max_cost is None else amount("max-cost", max_cost),
         fail_fast=_optional(parsed, "fail-fast"),
-        limits={_provider(task.model or model): limits for task in tasks.values()},
+        limits={provider_of(task.model or model): limits for task in tasks.values()},
     )
-    show, finish = _reporter(folder, tasks, as_json=parsed.has("json") and instead is None)
-    collect, runner = parsed.value("collect"), LocalRunner()
+    show, finish = _reporter(folder, tasks, as_json=parsed.has("json") and not quiet)
+    runner = LocalRunner()
     batch = running.Coordinator(
         folder,
         tasks,
         executor,
         options,
         show,
-        lambda task: _provider(task.model or model),
-        delivery.Deliveries(
-            folder, "pr" if collect == "pr" else "branch", Workspaces(folder.path, runner), runner
-        )
-        if collect
-        else None,
+        lambda task: provider_of(task.model or model),
+        _deliveries(folder, parsed, runner),
     )
     with Signals() as signals:
         presses = 0
@@ -155,6 +158,14 @@ async def _work(
     return code
 
 
+def _deliveries(folder: RunFolder, parsed: ParsedArgs, runner: LocalRunner) -> "Deliveries | None":
+    collect = parsed.value("collect")
+    if not collect:
+        return None
+    kind: DeliveryKind = "pr" if collect == "pr" else "branch"
+    return delivery.Deliveries(folder, kind, Workspaces(folder.path, runner), runner)
+
+
 class _ControlPipe:
     """Reads the words of `tau batch cancel` from a named pipe while the batch runs."""
 
@@ -184,11 +195,24 @@ class _ControlPipe:
             self._batch.cancel(*keys)
 
 
-def _executor(
-    folder: RunFolder, jobs: int, parsed: ParsedArgs, passed: list[str], instead: Mapping[str, str]
-) -> Executor:
-    keep = parsed.value("keep") or "failed"
-    return LocalExecutor(folder.path, jobs, keep, passed, lambda key: instead.get(key, ""))
+def _executor(folder: RunFolder, jobs: str, parsed: ParsedArgs, instead: Mapping[str, str]) -> Executor:
+    keep, flags = parsed.value("keep") or "failed", _passed(parsed)
+    if parsed.value("executor") != "ray":
+        for name in ("address", "shared-dir", "forward-env"):
+            if parsed.has(name):
+                raise UsageError(f"--{name} needs --executor ray.")
+        count = auto_jobs() if jobs == "auto" else number("jobs", jobs)
+        return LocalExecutor(folder.path, count, keep, flags, lambda key: instead.get(key, ""))
+    shared = parsed.value("shared-dir")
+    options = ray_executors.RayOptions(
+        parsed.value("address"),
+        "" if shared is None else str(typed_path(shared).absolute()),
+        tuple(parsed.all("forward-env")),
+    )
+    most = None if jobs == "auto" else number("jobs", jobs)
+    return ray_executors.RayExecutor(
+        folder.path, most, keep, flags, options, lambda key: instead.get(key, "")
+    )
 
 
 def _passed(parsed: ParsedArgs) -> list[str]:
@@ -205,7 +229,7 @@ def _passed(parsed: ParsedArgs) -> list[str]:
 
 
 def _reporter(
-    folder: RunFolder, tasks: Mapping[str, Task], *, as_json: bool
+    folder: RunFolder, tasks: Mapping[str, BatchTask], *, as_json: bool
 ) -> tuple[Callable[[running.BatchEvent], None], Callable[[], None]]:
     if as_json:
         out = OutputStream()
@@ -217,7 +241,7 @@ def _reporter(
     return view.show, view.finish
 
 
-def _show_plan(tasks: Mapping[str, Task]) -> int:
+def _show_plan(tasks: Mapping[str, BatchTask]) -> int:
     head = ("task", "where", "model", "attempts", "after", "prompt")
     rows = [
         (
@@ -290,7 +314,8 @@ def _retry(folder: RunFolder, keys: Sequence[str], parsed: ParsedArgs) -> int:
             return DONE
         folder.write(Retried(chosen))
         folder.rewrite_results()
-        return asyncio.run(_work(folder, tasks, parsed, None))
+        executor = _executor(folder, parsed.value("jobs") or "auto", parsed, {})
+        return asyncio.run(_work(folder, tasks, parsed, executor))
     finally:
         folder.close()
 
@@ -310,11 +335,6 @@ def _cancel(folder: RunFolder, keys: Sequence[str]) -> int:
         os.close(fd)
     tell("Asked the running batch to stop " + ("these tasks." if keys else "all tasks."))
     return DONE
-
-
-def _provider(model: str) -> str:
-    """What shares limits: the provider if the model names one."""
-    return model.partition("/")[0] if "/" in model else model or "the provider"
 
 
 def _optional(parsed: ParsedArgs, name: str) -> int | None:

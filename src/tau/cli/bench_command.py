@@ -16,12 +16,14 @@ from tau.cli.parse import ParsedArgs, parse
 from tau.cli.subcommand_help import usage_line
 from tau.modes.batch.comparison import BenchReport, bench_table, compare, drops
 from tau.modes.batch.run_folder import RunFolder
-from tau.modes.batch.suite import BUNDLED, SuiteTask, Variant, load_suite, make_tasks, strict
+from tau.modes.batch.suite import BUNDLED, Run, Variant, load_suite, make_tasks, strict
+from tau.modes.batch.suite_task import SuiteTask
 from tau.modes.exit_status import DONE, FAILED
 from tau.modes.output_stream import OutputStream, tell
 
 MAX_REPEATS = 1_000
 REPORT = "report.json"
+SETTLED = ("done", "unsupported")
 
 
 def run(words: Sequence[str]) -> int:
@@ -39,7 +41,7 @@ def run(words: Sequence[str]) -> int:
     variants = [Variant("oracle")] if is_oracle else _variants(parsed)
     repeats = batch_command.number("repeat", parsed.value("repeat") or "1", MAX_REPEATS)
     name = "oracle" if is_oracle else "bench"
-    out = typed_path(parsed.value("out") or f"{'tau' if suite == BUNDLED else suite.name}-{name}").absolute()
+    out = typed_path(parsed.value("out") or f"{'tau' if suite == BUNDLED else suite.stem}-{name}").absolute()
     made = make_tasks(suite, tasks, variants, repeats, out / "runs")
     seed = batch_command.number("seed", parsed.value("seed") or "1", 2**31)
     order = list(made)
@@ -60,9 +62,28 @@ def run(words: Sequence[str]) -> int:
         OutputStream().write(msgspec.json.encode(report) + b"\n")
     else:
         OutputStream().text(bench_table(report))
+    if (predictions := parsed.value("predictions")) is not None:
+        write_atomic(
+            typed_path(predictions), _predictions(folder, {key: run for key, (run, _) in made.items()})
+        )
     if code not in (DONE, FAILED):
         return code
-    return _judge(report, parsed) if not is_oracle else code
+    if is_oracle:  # a task that cannot run here says nothing about its solution
+        return DONE if all(one.status in SETTLED for one in folder.state.results.values()) else FAILED
+    return _judge(report, parsed)
+
+
+def _predictions(folder: RunFolder, runs: Mapping[str, Run]) -> bytes:
+    """The patches of the first runs, as the official harness of SWE-bench reads them."""
+    lines: list[bytes] = []
+    for key, run in runs.items():
+        result = folder.state.results.get(key)
+        if result is None or run.repeat > 1:
+            continue
+        patch = (folder.path / result.patch).read_bytes().decode("utf-8", "replace") if result.patch else ""
+        row = {"instance_id": run.task, "model_name_or_path": run.variant, "model_patch": patch}
+        lines.append(msgspec.json.encode(row) + b"\n")
+    return b"".join(lines)
 
 
 def _judge(report: BenchReport, parsed: ParsedArgs) -> int:

@@ -12,6 +12,7 @@ from tau.base.errors import UsageError
 from tau.base.files import typed_path
 from tau.base.run import LocalRunner
 from tau.cli.subcommand_help import usage_line
+from tau.coding.debug.doctor_check import check_debug_adapters
 from tau.coding.doctor import DoctorInput, is_healthy, lines_of, run_checks
 from tau.coding.lsp.doctor_check import check_language_servers
 from tau.coding.session.storage.redaction import redact_sessions
@@ -41,7 +42,9 @@ async def _check(*, as_json: bool) -> int:
     mask_known_secrets(os.environ, paths)
     with closing(LocalRunner()) as runner:
         given = DoctorInput(paths=paths, cwd=current_folder(), environ=os.environ, runner=runner)
-        checks = await run_checks(given, (check_hooks, check_mcp, check_language_servers))
+        checks = await run_checks(
+            given, (check_hooks, check_mcp, check_language_servers, check_debug_adapters)
+        )
     if as_json:
         _print({"ok": is_healthy(checks), "checks": checks})
     else:

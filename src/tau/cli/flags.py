@@ -100,6 +100,14 @@ FLAGS = (
         choices="full none",
     ),
     Flag(
+        "output-schema",
+        "with -p or --mode json: the answer is JSON that matches this JSON Schema",
+        OUTPUT,
+        VALUE,
+        "FILE",
+        FILE,
+    ),
+    Flag(
         "rpc-version",
         "json and rpc: 1 sends the result of a failed tool call as text, 2 as an object (default)",
         OUTPUT,
@@ -276,6 +284,19 @@ BATCH_FLAGS = (
         kind=VALUE,
         choices="branch pr",
     ),
+    Flag(
+        "executor", "where tasks run: here, or on a Ray cluster", group=OTHER, kind=VALUE, choices="local ray"
+    ),
+    Flag("address", "join this Ray cluster", group=OTHER, kind=VALUE, metavar="HOST:PORT"),
+    Flag(
+        "shared-dir",
+        "folder of all nodes, for files over 16 MiB",
+        group=OTHER,
+        kind=VALUE,
+        metavar="DIR",
+        completes=FOLDER,
+    ),
+    Flag("forward-env", "variable that nodes get; repeatable", group=SAFETY, kind=LIST, metavar="NAME"),
     Flag("rpm", "requests a minute, for each provider", group=MODEL, kind=VALUE, metavar="N"),
     Flag("tpm", "tokens a minute, for each provider", group=MODEL, kind=VALUE, metavar="N"),
     Flag("status", "retry tasks with this status; repeatable", group=OTHER, kind=LIST, metavar="STATUS"),
@@ -298,6 +319,14 @@ BENCH_FLAGS = (
         group=OTHER,
         kind=VALUE,
         metavar="SHARE",
+    ),
+    Flag(
+        "predictions",
+        "write the patches for the harness of SWE-bench",
+        group=OUTPUT,
+        kind=VALUE,
+        metavar="FILE",
+        completes=FILE,
     ),
     Flag("oracle", "run the reference solutions instead of agents", group=OTHER),
     *(flag for flag in BATCH_FLAGS if flag.name in ("out", "jobs", "max-cost", "rpm", "tpm")),
@@ -345,6 +374,7 @@ _COMMANDS = (
         "--json",
         values={"check": FILE},
     ),
+    Subcommand("debug [adapters]", "show debug adapters", "adapters", "--json"),
     Subcommand(
         "models [list|search|show|refresh]",
         "list, describe and refresh models",
@@ -411,7 +441,7 @@ _COMMANDS = (
     ),
     Subcommand(
         "worktree [list|show|apply|clean]",
-        "look after copies of repositories that isolated agents left",
+        "look after copies of repositories that isolated agents left, and work trees of pull requests",
         "list show apply clean",
         "--dry-run",
     ),
@@ -440,7 +470,7 @@ _COMMANDS = (
         "sandbox run|explain|probe",
         "run a command as the agent does, or show what contains it",
         "run explain probe",
-        "--json",
+        "--json --config",
     ),
     Subcommand(
         "doctor [--json] [--redact]",
@@ -485,6 +515,12 @@ _COMMANDS = (
         "--json --scope --yes",
         completes=FILE,
     ),
+    Subcommand(
+        "github cache stats|clear",
+        "show or delete what is kept of issues and pull requests",
+        "cache",
+        "--json",
+    ),
     Subcommand("completions bash|zsh|fish", "print a shell completion script", "bash zsh fish"),
 )
 SUBCOMMANDS = (
@@ -498,6 +534,7 @@ SUBCOMMANDS = (
 
 # Mutually exclusive flags.
 CONFLICTS = (
+    ("output-schema", "json"),
     ("continue", "resume"),
     ("continue", "no-session"),
     ("resume", "no-session"),

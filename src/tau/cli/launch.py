@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tau.coding.task.definition import AgentBudget
 
 acp_command = late("tau.cli.acp_command")
+answer_schemas = late("tau.modes.answer_schema")
 definitions = late("tau.coding.task.definition")
 console = late("tau.modes.console")
 event_json = late("tau.modes.event_json")
@@ -102,6 +103,10 @@ async def _run(parsed: ParsedArgs, mode: "Mode", signals: Signals) -> int:
     prompts = await read_prompts(parsed.words, piped)
     if not prompts and mode != "json-lines":
         raise UsageError(NO_PROMPT)
+    given = parsed.value("output-schema")
+    schema = None if given is None else answer_schemas.load_schema(given)
+    if schema is not None:
+        prompts[-1:] = [schema.ask(prompts[-1])]
     if is_home(cwd) and not parsed.has("allow-home"):
         tell(HOME_REMARK)
     out = OutputStream()
@@ -114,9 +119,9 @@ async def _run(parsed: ParsedArgs, mode: "Mode", signals: Signals) -> int:
                 extension_faces.BatchFace(session, "print" if mode == "print" else "json")
             )
         if mode == "print":
-            code = await print_mode.run(session, prompts, out)
+            code = await print_mode.run(session, prompts, out, schema)
         elif mode == "json":
-            code = await json_mode.run(session, prompts, out, event_encoder(parsed))
+            code = await json_mode.run(session, prompts, out, event_encoder(parsed), schema)
         else:
             source = line_input.LineReader(STDIN)
             signals.stop = _call_both(source.close, session.abort)

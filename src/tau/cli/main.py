@@ -23,11 +23,14 @@ completion_scripts = late("tau.cli.completions")
 completion_values = late("tau.cli.completion_values")
 commit_command = late("tau.cli.commit_command")
 config_command = late("tau.cli.config_command")
+debug_command = late("tau.cli.debug_command")
 demo_command = late("tau.cli.demo_command")
 doctor_command = late("tau.cli.doctor_command")
+flags = late("tau.cli.flags")
 export_command = late("tau.cli.export_command")
 extensions_command = late("tau.cli.extensions_command")
 agents_command = late("tau.cli.agents_command")
+github_command = late("tau.cli.github_command")
 worktree_command = late("tau.cli.worktree_command")
 hooks_command = late("tau.cli.hooks_command")
 relay_command = late("tau.cli.relay_command")
@@ -100,6 +103,8 @@ def run(argv: list[str]) -> int:
     )
     if parsed.value("resume") == "" and (mode != "interactive" or parsed.words):
         return report_problem(NO_ID)
+    if parsed.has("output-schema") and mode not in ("print", "json"):
+        return report_problem("--output-schema needs -p or --mode json.")
     if parsed.has("list-models") or mode != "interactive":
         return run_mode(parsed, mode)
     return run_interactive(parsed)
@@ -133,7 +138,7 @@ def run_mode(parsed: "ParsedArgs", mode: "Mode") -> int:
 def run_subcommand(name: str, words: list[str]) -> int:
     options = words[: words.index("--")] if "--" in words else words
     if "--help" in options or "-h" in options:
-        return write_stdout(subcommand_help.PAGES[name])
+        return write_stdout(subcommand_help.help_page(name))
     if name == "help":
         return print_help(words)
     if name == "completions":
@@ -152,10 +157,12 @@ def run_subcommand(name: str, words: list[str]) -> int:
         "bench": bench_command,
         "commit": commit_command,
         "config": config_command,
+        "debug": debug_command,
         "demo": demo_command,
         "doctor": doctor_command,
         "export": export_command,
         "extensions": extensions_command,
+        "github": github_command,
         "hooks": hooks_command,
         "relay": relay_command,
         "rules": rules_command,
@@ -181,11 +188,10 @@ def run_subcommand(name: str, words: list[str]) -> int:
 def print_help(words: list[str]) -> int:
     if not words:
         return write_stdout(help_page.help_text())
-    if words[0] not in subcommand_help.PAGES:
-        return report_problem(
-            f'There is no command "{words[0]}"; there are {", ".join(subcommand_help.PAGES)}.'
-        )
-    return write_stdout(subcommand_help.PAGES[words[0]])
+    names = [command.name for command in flags.SUBCOMMANDS]
+    if words[0] not in names:
+        return report_problem(f'There is no command "{words[0]}"; there are {", ".join(names)}.')
+    return write_stdout(subcommand_help.help_page(words[0]))
 
 
 def print_completions(words: list[str]) -> int:

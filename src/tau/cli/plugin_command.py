@@ -9,7 +9,7 @@ from msgspec import json
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.cli.main import write_stdout
-from tau.cli.subcommand_help import PAGES
+from tau.cli.subcommand_help import help_page
 from tau.config.paths import current_folder, user_paths
 from tau.ext.plugins.commands import Allows, Plugins
 from tau.ext.plugins.store import describe
@@ -30,7 +30,7 @@ def run(words: Sequence[str]) -> int:
     action, *rest = names or ["list"]
     scope = options.get("--scope", "user")
     if scope not in ("user", "project") or (action in ONE and len(rest) != 1):
-        raise UsageError(PAGES["plugin"].partition("\n\n")[0])
+        raise UsageError(help_page("plugin").partition("\n\n")[0])
     if action == "new":
         return _print(scaffold.write(rest[0], options.get("--kind", "extension"), current_folder()))
     plugins = Plugins(user_paths(os.environ), current_folder(), "project" if scope == "project" else "user")
@@ -43,7 +43,7 @@ def run(words: Sequence[str]) -> int:
     if action == "install":
         return _install(plugins, rest[0], options)
     if action == "marketplace":
-        return _print(_marketplace(plugins, rest))
+        return _print(plugins.marketplace(tuple(rest)))
     actions: dict[str, Callable[[], list[str]]] = {
         "link": lambda: plugins.link(rest[0]),
         "show": lambda: plugins.show(rest[0]),
@@ -121,15 +121,3 @@ def _is_terminal() -> bool:
 def _agrees(lines: Sequence[str]) -> bool:
     write_stdout("\n".join(lines) + " [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _marketplace(plugins: Plugins, rest: Sequence[str]) -> list[str]:
-    action, *names = rest or ["list"]
-    if action == "list":
-        return plugins.marketplaces()
-    if action == "add" and len(names) == 1:
-        return plugins.add_marketplace(names[0])
-    if action == "remove" and len(names) == 1:
-        plugins.markets.remove(names[0])
-        return [f"Removed the marketplace {names[0]}; its plugins stay."]
-    raise UsageError("Usage: tau plugin marketplace [list|add FOLDER|URL|remove NAME].")

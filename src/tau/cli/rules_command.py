@@ -168,7 +168,7 @@ def _why_not(rule: RuleFile, settings: Settings, source: Source, tool: str, path
         reasons.append("It is inactive until you trust this repository; see tau trust.")
     if rule.bucket != "stream":
         reasons.append("It has no condition, so it watches nothing.")
-    elif not rule.covers(source, tool):
+    elif not any(scope.covers(source, tool) for scope in rule.scope):
         reasons.append(f"Its scope does not cover {source}{f' of {tool}' if source == 'tool' else ''}.")
     elif not rule.covers_paths(source, tool, [path] if path else []):
         reasons.append(f"Its globs do not cover {path}." if path else "Its globs need a file: add --path.")

@@ -34,6 +34,8 @@ ACTIONS = ("run", "explain", "probe")
 
 def run(words: Sequence[str]) -> int:
     match list(words):
+        case ["run", "--config", file, *rest] if command := rest[rest[:1] == ["--"] :]:
+            return asyncio.run(_run(command, (typed_path(file).absolute(),)))
         case ["run", "--", *command] | ["run", *command] if command:
             return asyncio.run(_run(command))
         case ["explain", *rest] if len(named := _names(rest)) <= 1:
@@ -47,15 +49,15 @@ def _names(words: Sequence[str]) -> list[str]:
     return [word for word in words if word != "--json"]
 
 
-def _load() -> tuple[Settings, SandboxOptions, Path]:
+def _load(files: Sequence[Path] = ()) -> tuple[Settings, SandboxOptions, Path]:
     cwd, paths = current_folder(), user_paths(os.environ)
-    settings = load_settings(paths, cwd).settings
+    settings = load_settings(paths, cwd, files=tuple(files)).settings
     return settings, sandbox_options((cwd,), settings.sandbox, paths), cwd
 
 
-async def _run(command: Sequence[str]) -> int:
+async def _run(command: Sequence[str], files: Sequence[Path] = ()) -> int:
     """Run one command, as shell text if it is one word; the exit code is its own."""
-    settings, options, cwd = _load()
+    settings, options, cwd = _load(files)
     if settings.sandbox.mode == "off":
         raise TauError("sandbox.mode is off, so there is no sandbox to run in.")
     outside = LocalRunner(shell=settings.shell_path)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from tau.backends.isolation.copies import RepositoryCopy, load_workspace, remove_workspace
 from tau.backends.isolation.merge import diff_text, find_changes, merge_files, save_patch
@@ -12,6 +13,8 @@ from tau.base.run import LocalRunner
 from tau.cli.main import write_stdout
 from tau.cli.subcommand_help import usage_line
 from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.github.checkouts import list_worktrees
+from tau.config.paths import user_paths
 from tau.sdk.delegation import workspaces_folder
 
 ACTIONS = ("list", "show", "apply", "clean")
@@ -22,7 +25,8 @@ def run(argv: Sequence[str]) -> int:
     dry = "--dry-run" in argv
     action, *rest = [word for word in argv if word != "--dry-run"] or ["list"]
     if action == "list" and not rest:
-        return write_stdout("".join(f"{_line(one)}\n" for one in _all()) or "No copies.\n")
+        rows = [*map(_line, _all()), *(f"{path.name}  pull request  {path}" for path in _pull_requests())]
+        return write_stdout("".join(f"{row}\n" for row in rows) or "No copies.\n")
     if action == "clean" and not rest:
         return asyncio.run(_clean(dry=dry))
     if action in ("show", "apply") and len(rest) == 1:
@@ -34,6 +38,11 @@ def _all() -> list[RepositoryCopy]:
     folder = workspaces_folder(os.environ)
     found = (load_workspace(path) for path in sorted(folder.iterdir())) if folder.is_dir() else ()
     return [one for one in found if one is not None]
+
+
+def _pull_requests() -> list[Path]:
+    """Their work trees, which git looks after: `git worktree remove` deletes one."""
+    return list_worktrees(user_paths(os.environ).home / "wt")
 
 
 def _find(name: str) -> RepositoryCopy:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tau.hashline.snapshots import SnapshotStore, TextSums
 
 
-JobKind = Literal["bash", "task"]
+JobKind = Literal["bash", "task", "github"]
 JobStatus = Literal["queued", "running", "completed", "failed", "cancelled"]
 CancelStatus = Literal["cancelled", "not_found", "already_completed"]
 JobReport: TypeAlias = Callable[[str], None]

@@ -17,12 +17,15 @@ from tau.config.paths import PROJECT_FOLDER, Paths, project_folders
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
+    from tau.backends.dap.sessions import DebugSessions
     from tau.backends.lsp.pool import LanguageServers
     from tau.backends.ssh.connections import Connections
     from tau.backends.ssh.hosts import SshHost
+    from tau.coding.github.access import GithubAccess
     from tau.coding.project_memory import ProjectMemory
     from tau.coding.sandbox import LateSandbox
 
+github_access = late("tau.coding.github.access")
 project_memory = late("tau.coding.project_memory")
 ssh_connections = late("tau.backends.ssh.connections")
 ssh_hosts = late("tau.backends.ssh.hosts")
@@ -38,7 +41,9 @@ class SessionResources(Struct, frozen=True, kw_only=True):
     connections: "Connections | None" = None
     sandbox: "LateSandbox | None" = None
     language_servers: "LanguageServers | None" = None
+    debuggers: "DebugSessions | None" = None
     memory: "ProjectMemory | None" = None
+    github: "GithubAccess | None" = None
     warnings: list[str] = []
 
 
@@ -60,7 +65,11 @@ async def open_resources(
     memory = (
         None if settings.memory.backend == "off" else project_memory.open_memory(paths, cwd, settings.memory)
     )
-    known = SessionResources(shell=shell, kernels=kernels, sandbox=sandbox, memory=memory)
+    github = None
+    if settings.github.enabled:
+        github = github_access.GithubAccess(outside or runner, cwd, paths, settings.github)
+        services.push_async_callback(github.background.close)
+    known = SessionResources(shell=shell, kernels=kernels, sandbox=sandbox, memory=memory, github=github)
     projects = project_folders(cwd)
     folders = (paths.home, *(folder / PROJECT_FOLDER for folder in projects), *projects)
     if not any(mode_of(folder / name) for folder in folders for name in ("ssh.json", ".ssh.json")):

@@ -49,7 +49,9 @@ class PromptFiles(Struct, frozen=True, kw_only=True):
 
 
 class Supplies:
-    """Scans once. `roots` are the folders that exist, if known already."""
+    """Scans once. `roots` are the folders that exist, if known already; `agent` is the kind of agent they are
+    for, None for any.
+    """
 
     def __init__(
         self,
@@ -58,11 +60,15 @@ class Supplies:
         settings: Settings,
         *,
         trusted: bool = False,
+        has_changed: Callable[[], bool] = lambda: False,
         roots: Sequence[Root] | None = None,
+        agent: str | None = None,
     ) -> None:
         self._settings = settings
+        self._agent = agent
         options = DiscoveryOptions(
             trusted=trusted,
+            has_changed=has_changed,
             disabled_providers=settings.disabled_providers,
             disabled_items=settings.disabled_extensions,
             excludes=partial(_is_excluded, settings),
@@ -76,7 +82,7 @@ class Supplies:
 
     @cached_property
     def rules(self) -> RuleCatalog:
-        return RuleCatalog(self.discovery, self._settings.ttsr)
+        return RuleCatalog(self.discovery, self._settings.ttsr, self._agent)
 
     def commands(self) -> "list[CommandFile]":
         """The slash commands."""

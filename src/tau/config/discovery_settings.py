@@ -72,6 +72,10 @@ class LspSettings(Struct, frozen=True, rename="camel"):
     diagnostics_deduplicate: bool = True
 
 
+class DebugSettings(Struct, frozen=True, rename="camel"):
+    enabled: bool = True
+
+
 class FetchSettings(Struct, frozen=True, rename="camel"):
     enabled: bool = True
     allow_private: list[str] = []

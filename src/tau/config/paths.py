@@ -8,8 +8,13 @@ from typing import Final
 
 from tau.base.errors import ConfigError, UsageError
 from tau.base.files import mode_of, typed_path
+from tau.base.late import late
+
+hashlib = late("hashlib")
 
 PROJECT_FOLDER = ".tau"
+MAX_NAME_BYTES = 240  # of a file name: common file systems allow up to 255
+SHOWN_FOLDER_CHARS = 50
 # Variables that name the credential files of other programs.
 CREDENTIAL_VARIABLES = (
     *("GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"),
@@ -104,3 +109,14 @@ def project_dir(cwd: Path, paths: Paths) -> Path | None:
 def _belongs_to_user(folder: Path, paths: Paths) -> bool:
     own = (paths.home, paths.home.parent, typed_path("~") / PROJECT_FOLDER)
     return any(path.name == folder.name and path.exists() and path.samefile(folder) for path in own)
+
+
+def folder_name(cwd: Path) -> str:
+    """The name of a folder that holds what belongs to another: `/home/me/x` gives `--home-me-x--`."""
+    text = str(cwd)
+    for separator in ("/", "\\", ":"):
+        text = text.lstrip(separator).replace(separator, "-")
+    if len(os.fsencode(text)) > MAX_NAME_BYTES:
+        digest = hashlib.sha256(os.fsencode(str(cwd))).hexdigest()
+        text = f"{digest[:16]}-{text[-SHOWN_FOLDER_CHARS:]}"
+    return f"--{text}--"

@@ -7,6 +7,7 @@ from msgspec import Meta, Struct, field
 from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
 from tau.config.discovery_settings import (
     ContextFilesSettings,
+    DebugSettings,
     ExaSettings,
     FetchSettings,
     HooksSettings,
@@ -32,6 +33,7 @@ from tau.config.tool_settings import (
     CheckpointSettings,
     EditSettings,
     EvalSettings,
+    GithubSettings,
     ImagesSettings,
     InspectImageSettings,
     IrcSettings,
@@ -206,10 +208,12 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     ssh: SshSettings = SshSettings()
     mcp: McpSettings = McpSettings()
     lsp: LspSettings = LspSettings()
+    debug: DebugSettings = DebugSettings()
     read: ReadSettings = ReadSettings()
     edit: EditSettings = EditSettings()
     search: SearchSettings = SearchSettings()
     fetch: FetchSettings = FetchSettings()
+    github: GithubSettings = GithubSettings()
     web_search: WebSearchSettings = field(name="web_search", default=WebSearchSettings())
     providers: WebProviderSettings = WebProviderSettings()
     exa: ExaSettings = ExaSettings()

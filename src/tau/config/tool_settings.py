@@ -28,6 +28,17 @@ class BashSettings(Struct, frozen=True, rename="camel"):
     timeout_seconds: Annotated[int, Meta(ge=1, le=3_600)] = 300
 
 
+class GithubCacheSettings(Struct, frozen=True, rename="camel"):
+    enabled: bool = True
+    soft_ttl_sec: Annotated[int, Meta(ge=0)] = 300
+    hard_ttl_sec: Annotated[int, Meta(ge=0)] = 604_800
+
+
+class GithubSettings(Struct, frozen=True, rename="camel"):
+    enabled: bool = False
+    cache: GithubCacheSettings = GithubCacheSettings()
+
+
 class SummarizeSettings(Struct, frozen=True, rename="camel"):
     enabled: bool = True
     prose: bool = False

@@ -178,6 +178,12 @@ def trust_status(cwd: Path, paths: Paths) -> TrustStatus:
         return TrustStatus(trusted=False, root=cwd, problems=(str(error),))
 
 
+def has_changed(cwd: Path, paths: Paths) -> bool:
+    """Whether something in a trusted folder could run by now that is not trusted: an agent may write it."""
+    status = trust_status(cwd, paths)
+    return bool(status.items or status.problems) and not status.trusted
+
+
 def notices(status: TrustStatus) -> list[str]:
     """One line for someone who cannot be asked; none if nothing could run."""
     if status.problems:

@@ -35,7 +35,8 @@ PROGRAM_KEYS = frozenset(
         *("shellPath", "interpreter", "hooks", "mcp", "mcpServers", "mcp_servers", "servers", "lsp"),
         *("lspServers", "plugin", "plugins", "enabledPlugins", "extensions", "packages", "apiKeyHelper"),
         *("awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper", "statusLine", "notify", "env"),
-        *("proxyCommand", "editor", "formatter", "initOptions", "settings"),
+        *("proxyCommand", "editor", "formatter", "initOptions", "settings", "adapters"),
+        *("launchDefaults", "attachDefaults", "alternatives", "carrier", "carriedBy", "standalone"),
     }
 )
 _SHELL_LINE = re.compile(r"^\s*!(?!\[)\S|!`|!\{|^(?:hooks|mcpServers)\s*:", re.MULTILINE)

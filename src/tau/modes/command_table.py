@@ -109,6 +109,13 @@ _TABLE = {
             *("lsp", "[restart|check FILE]"),
             *("Show language servers, or check files", "lsp.lsp", ANY_TIME),
         ),
+        (
+            "marketplace",
+            "[VERB NAME]",
+            "Show, add and remove marketplaces",
+            "extensions.marketplace",
+            ANY_TIME,
+        ),
         ("agents", "[stop ID|all] [VERB ID]", "List, stop and message subagents", "agents.agents", ANY_TIME),
         ("hub", "", "Watch, message and stop subagents", "agents.hub", ANY_TIME),
         ("plugins", "", "Show plugins and Python extensions", "extensions.plugins", ANY_TIME),

@@ -24,7 +24,6 @@ json = late("json")
 ALWAYS_PARSE_BYTES = 2048
 PARSE_AGAIN_AT_GROWTH = 1.05
 PIECE_BYTES = 2 * KIB  # of a growing text: shorter ones are cheaper to copy than to write separately
-KEY_CHARS = 300  # at the end of a growing text, where a key is looked for
 
 _UPDATE, _MESSAGE, _EVENT = b'{"type":"message_update",', b'"message":', b'"assistantMessageEvent":'
 _ENDS = (s.StreamDone, s.StreamError)
@@ -189,23 +188,6 @@ class _Partial:
         return encode_masked(event)[:-1]
 
 
-class _KeyWatch:
-    """Notices a key in a text that arrives in pieces, by looking at its end while a word is long."""
-
-    __slots__ = ("_end",)
-
-    def __init__(self) -> None:
-        self._end = ""
-
-    def sees_key(self, piece: str) -> bool:
-        end = self._end + piece
-        word = max(end.rfind(" "), end.rfind("\n"))
-        self._end = end if len(end) <= KEY_CHARS else end[-KEY_CHARS:]
-        if len(piece) < secrets.MIN_VALUE_CHARS > len(end) - word - 1:
-            return False
-        return secrets.mask(self._end) != self._end
-
-
 class _Prose:
     """A text or thinking block: its JSON, in pieces that never change, so that earlier lines keep theirs."""
 
@@ -215,12 +197,12 @@ class _Prose:
         self._head = self._end = head
         self._pieces: list[bytes] = []
         self._deltas: list[str] = []
-        self._watch = _KeyWatch()
+        self._watch = secrets.SecretWatch()
 
     def add(self, delta: str) -> bytes:
         """Returns the JSON of the delta, which is empty if it is part of a key."""
         self._deltas.append(delta)
-        if self._watch.sees_key(delta):
+        if self._watch.hides(delta):
             self.mask()
             return b'""'
         escaped = encode(delta)
@@ -238,9 +220,7 @@ class _Prose:
 
     def mask(self) -> None:
         """Mask the whole text."""
-        text = "".join(self._deltas)
-        if (masked := secrets.mask(text)) is not text:
-            self._pieces, self._end = [], self._head + encode(masked)[1:-1]
+        self._pieces, self._end = [], self._head + encode(secrets.mask("".join(self._deltas)))[1:-1]
 
     def parts(self) -> tuple[bytes, ...]:
         return (*self._pieces, self._end + b'"}')
@@ -261,11 +241,11 @@ class _Call:
         self.raw: list[str] = []
         self.length = 0
         self.parsed_length = 0
-        self._watch = _KeyWatch()
+        self._watch = secrets.SecretWatch()
 
     def add(self, delta: str) -> bytes:
         """Returns the JSON of the delta, which is empty if it is part of a key."""
-        has_key = self._watch.sees_key(delta)
+        has_key = self._watch.hides(delta)
         self.raw.append(delta)
         self.length += len(delta)
         if self.length < ALWAYS_PARSE_BYTES or self.length > self.parsed_length * PARSE_AGAIN_AT_GROWTH:

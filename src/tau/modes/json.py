@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -11,6 +11,7 @@ from msgspec import Struct
 from tau.agent.events import AgentEvent, AgentStart, JobChanged
 from tau.agent.loop import Outcome
 from tau.base.errors import TauError
+from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.coding.session.session import Session
 from tau.modes import job_results
@@ -21,6 +22,11 @@ from tau.modes.exit_status import DONE, INTERRUPTED, NOBODY_READS, ExitStatus, c
 from tau.modes.line_input import LineReader
 from tau.modes.output_stream import OutputStream, tell
 from tau.modes.user_prompt import UserPrompt, expanded
+
+if TYPE_CHECKING:
+    from tau.modes.answer_schema import AnswerSchema
+
+answer_schemas = late("tau.modes.answer_schema")
 
 MAX_WAITING = 1000
 
@@ -54,8 +60,12 @@ async def run(
     prompts: Sequence[UserPrompt],
     out: OutputStream,
     encoder: EventEncoder | None = None,
+    schema: "AnswerSchema | None" = None,
 ) -> int:
-    """`--mode json`: run the prompts in order. Returns the exit code."""
+    """`--mode json`: run the prompts in order. Returns the exit code.
+
+    With a schema, the text of the last answer is JSON that matches it, or the run has failed.
+    """
     writer = _open(session, out, encoder)
     stop_listening = session.subscribe(writer.event)
     code = DONE
@@ -71,6 +81,8 @@ async def run(
                 break
         else:
             code = await _finish_jobs(session, writer)
+            if schema is not None and code == DONE:
+                code = await _complete_answer(session, schema, writer)
     finally:
         stop_listening()
         writer.flush()
@@ -204,6 +216,14 @@ async def _finish_jobs(session: Session, writer: EventWriter) -> int:
         return DONE
     verdict = await job_results.finish_jobs(session, lambda running: _send(running, writer))
     if verdict.remark and not writer.gone:
+        tell(verdict.remark)
+    return verdict.code
+
+
+async def _complete_answer(session: Session, schema: "AnswerSchema", writer: EventWriter) -> int:
+    verdict, _ = await answer_schemas.complete_answer(session, schema, lambda running: _send(running, writer))
+    if verdict.code != DONE and not writer.gone:
+        writer.line(encode_masked(ErrorLine(verdict.remark)) + b"\n")
         tell(verdict.remark)
     return verdict.code
 

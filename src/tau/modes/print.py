@@ -3,6 +3,8 @@
 import os
 from collections.abc import Awaitable, Sequence
 
+from msgspec import json
+
 from tau.agent.events import (
     AgentEvent,
     CompactionEnd,
@@ -21,13 +23,23 @@ from tau.modes.exit_status import DONE, INTERRUPTED, JOBS_STOPPED, ExitStatus, j
 from tau.modes.output_stream import OutputStream, tell
 from tau.modes.user_prompt import UserPrompt, expanded
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tau.modes.answer_schema import AnswerSchema
+
+answer_schemas = late("tau.modes.answer_schema")
 job_results = late("tau.modes.job_results")
 
 STDERR = 2
 
 
-async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream) -> int:
-    """Returns the exit code. Stops at the first failing prompt."""
+async def run(
+    session: Session,
+    prompts: Sequence[UserPrompt],
+    out: OutputStream,
+    schema: "AnswerSchema | None" = None,
+) -> int:
+    """Returns the exit code. Stops at the first failing prompt. With a schema, the answer is its JSON."""
     for notice in session.notices:
         tell(notice_line(notice))
     if not session.model.demo and os.isatty(STDERR):  # a user is watching, not a script
@@ -56,6 +68,13 @@ async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream
         if verdict.code in (INTERRUPTED, JOBS_STOPPED):
             tell(verdict.remark)
         elif verdict.code != DONE:
+            return verdict.code
+        if schema is not None and outcome is not None:
+            status, data = await answer_schemas.complete_answer(session, schema, turn)
+            if status.code != DONE:
+                tell(status.remark)
+                return status.code
+            _answer(json.encode(data).decode(), out)
             return verdict.code
     finally:
         stop_listening()

@@ -54,9 +54,10 @@ from tau.sdk.environment import (
     LateFence,
     LateNestedContext,
     ToolEnvironment,
-    add_language_servers,
+    add_code_intelligence,
     make_environment,
     open_team,
+    register_github,
 )
 from tau.sdk.models import SessionModels, open_models
 from tau.sdk.options import SessionOptions
@@ -96,14 +97,14 @@ async def compose(
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
     trusted, is_distrusted, problems = await _trust(options, paths)
     roots = find_roots(options.cwd, paths)
-    supplies = cache(lambda: supplying.Supplies(options.cwd, paths, settings, trusted=trusted, roots=roots))
+    supplies = _supplies(options, paths, settings, roots, trusted=trusted)
     host = await _load_extensions(options, settings, paths, supplies, roots, events := EventBus(), services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
     environment = await _open_environment(options, conversation, runner, models, settings, services, events)
     folders = WorkspaceFolders(options.cwd, options.add_dirs)
     shared = (runner, paths, settings, environ, services)
     resources = await open_resources(options.cwd, *shared, outside, sandbox)
-    resources, diagnostics = await add_language_servers(resources, options, shared, environment, trusted)
+    resources, diagnostics = await add_code_intelligence(resources, options, shared, environment, trusted)
     ask = partial(complete, stream := _stream(options, settings, models, host, environment.team))
     tools = _tools(options, settings, environ, models, environment, resources, sandbox, ask, conversation)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *resources.warnings]
@@ -150,6 +151,27 @@ async def compose(
     return _connect(session, environment, models, paths, host, ask)
 
 
+def _supplies(
+    options: SessionOptions, paths: Paths, settings: Settings, roots: Sequence[Root], *, trusted: bool
+) -> "Callable[[], Supplies]":
+    agent = "main" if options.agent is None else options.agent.kind
+
+    def has_changed() -> bool:
+        return not options.trust and trust.has_changed(options.cwd, paths)
+
+    return cache(
+        lambda: supplying.Supplies(
+            options.cwd,
+            paths,
+            settings,
+            trusted=trusted,
+            has_changed=has_changed,
+            roots=roots,
+            agent=agent,
+        )
+    )
+
+
 def _tools(
     options: SessionOptions,
     settings: Settings,
@@ -161,6 +183,7 @@ def _tools(
     ask: Complete,
     conversation: SessionLog,
 ) -> list[Tool[Any]]:
+    register_github(environment, resources.github)
     parts = ToolParts(
         with_edit_mode(settings, environ, models.resolved.model),
         record_costs(ask, conversation),

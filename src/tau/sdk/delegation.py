@@ -1,5 +1,6 @@
 """Gives a session its agents; their sessions are composed like any other."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -8,6 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tau.agent.hooks import Hooks
+from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.session.session import Session
 from tau.coding.task.subagent import record_init
@@ -18,6 +20,8 @@ from tau.config.paths import Paths
 from tau.sdk.environment import ToolEnvironment
 from tau.sdk.models import SessionModels
 from tau.sdk.options import SessionOptions
+
+trust = late("tau.config.trust")
 
 Compose = Callable[[SessionOptions, Paths, Mapping[str, str], AsyncExitStack], Awaitable[Session]]
 
@@ -68,6 +72,12 @@ async def open_agent(
     key_owner: str,
     subagent: SubagentOptions,
 ) -> AsyncIterator[Session]:
+    if (
+        subagent.trusted
+        and not options.trust
+        and await asyncio.to_thread(trust.has_changed, subagent.cwd, paths)
+    ):
+        subagent = replace(subagent, trusted=False)
     async with AsyncExitStack() as services:
         session = await compose(agent_options(options, subagent, key_owner), paths, environ, services)
         services.push_async_callback(session.close)

@@ -46,6 +46,7 @@ from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.base.run import LocalRunner
+    from tau.coding.github.access import GithubAccess
     from tau.coding.nested_instructions import NestedInstructions
     from tau.coding.session.session import Session
     from tau.coding.supplies import Supplies
@@ -58,12 +59,16 @@ if TYPE_CHECKING:
     from tau.sdk.options import SessionOptions
 
 language_servers = late("tau.sdk.language_servers")
-markers = late("tau.backends.lsp.markers")
+debuggers = late("tau.sdk.debuggers")
+dap = late("tau.backends.dap")
+lsp = late("tau.backends.lsp")
+markers = late("tau.config.program_markers")
 edit_diagnostics = late("tau.coding.lsp.edit_diagnostics")
 fences = late("tau.coding.untrusted_text")
 nested = late("tau.coding.nested_instructions")
 merge_conflicts = late("tau.coding.conflicts.merge_conflicts")
 delivery = late("tau.coding.jobs.delivery")
+github_urls = late("tau.coding.github.urls")
 schemes = late("tau.coding.internal_urls.schemes")
 delegation = late("tau.sdk.delegation")
 task_urls = late("tau.coding.task.urls")
@@ -254,6 +259,15 @@ def _urls(
     return router
 
 
+def register_github(environment: ToolEnvironment, access: "GithubAccess | None") -> None:
+    """Without access, the URLs say how to get it."""
+    urls = environment.world.urls
+    urls.register_late("issue", lambda: github_urls.ThreadUrls("issue", access))
+    urls.register_late("pr", lambda: github_urls.ThreadUrls("pr", access))
+    if access is not None:
+        environment.events.watch(access.observe)
+
+
 def _jobs(queue: Queue, settings: Settings, artifacts: FolderArtifacts, events: EventBus) -> SessionJobs:
     """Background jobs report their end to the conversation, and each change as an event."""
     jobs = SessionJobs(
@@ -281,18 +295,28 @@ def _history_folder(log: SessionLog, artifacts: FolderArtifacts) -> Path:
     return scratch.with_name("history")
 
 
-async def add_language_servers(
+async def add_code_intelligence(
     resources: SessionResources,
     options: "SessionOptions",
     shared: "tuple[Runner, Paths, Settings, Mapping[str, str], AsyncExitStack]",
     environment: ToolEnvironment,
     trusted: bool,
 ) -> tuple[SessionResources, Hooks | None]:
-    """And what shows their diagnostics. Where tools work on another machine, there are none."""
-    runner, paths, settings, environ, services = shared
-    if not options.lsp or not settings.lsp.enabled or options.wrap_runner or options.disk:
+    """Language servers and what shows their diagnostics, and debuggers: all that fit the folder.
+
+    Where tools work on another machine, there are none.
+    """
+    if options.wrap_runner or options.disk or not _has_files(options.cwd):
         return resources, None
-    if not _has_files(options.cwd) or not markers.may_have_servers(options.cwd, paths):
+    runner, paths, settings, environ, services = shared
+    if settings.debug.enabled and markers.may_have_programs(dap.TABLE, "dap", options.cwd, paths):
+        sessions = await debuggers.open_debuggers(
+            options.cwd, paths, environ, runner, services, trusted=trusted
+        )
+        resources = replace(resources, debuggers=sessions)
+    if not options.lsp or not settings.lsp.enabled:
+        return resources, None
+    if not markers.may_have_programs(lsp.TABLE, "lsp", options.cwd, paths):
         return resources, None
     servers = await language_servers.open_language_servers(
         options.cwd, settings.lsp, paths, environ, runner, services, trusted=trusted

@@ -14,18 +14,22 @@ from tau.agent.output import ToolOutput
 from tau.ai.faux import FAUX_MODEL
 from tau.ai.wire import ToolCall
 from tau.base.errors import ToolError
+from tau.base.late import late
 from tau.coding.context import CodingCall, ModelRoles
 from tau.coding.edits.modes import with_edit_mode
 from tau.coding.files.workspace_folders import WorkspaceFolders
+from tau.coding.resources import SessionResources
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.supplies import Supplies
 from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config.layers import load_settings
 from tau.config.paths import Paths
 from tau.sdk.composition import make_hooks, make_permissions, open_runners, register_supplies
-from tau.sdk.environment import make_environment
+from tau.sdk.environment import make_environment, register_github
 from tau.sdk.models import web_access
 from tau.sdk.options import SessionOptions
+
+github_access = late("tau.coding.github.access")
 
 
 async def call_alone(
@@ -47,13 +51,21 @@ async def call_alone(
     conversation = SessionLog.new(None, cwd)
     environment = make_environment(conversation, cwd, runner, ModelRoles(FAUX_MODEL), settings)
     await environment.open(services)
+    github = None
+    if settings.github.enabled or approved:  # the user typed it
+        github = github_access.GithubAccess(outside, cwd, paths, settings.github)
+        services.push_async_callback(github.background.close, 5.0)
+    register_github(environment, github)
     register_supplies(environment, cache(lambda: Supplies(cwd, paths, settings)))
     permissions = make_permissions(options, paths, settings, environment, conversation)
     folders = WorkspaceFolders(cwd, ())
     known = (options, paths, settings, environ, environment, folders, sandbox, permissions)
     hooks = make_hooks(*known, records=False)
     web = web_access(paths, environ, outside, may_connect=lambda name: approved)
-    [tool] = create_tools((name,), ToolParts(settings, urls=environment.world.urls, web=web))
+    [tool] = create_tools(
+        (name,),
+        ToolParts(settings, urls=environment.world.urls, web=web, resources=SessionResources(github=github)),
+    )
     # There is nothing to rewind.
     world = replace(environment.world, checkpoints=None, denied=permissions.denied_files)
     context = CodingCall(world, call := ToolCall("call", name, arguments), lambda partial: None)

@@ -104,6 +104,12 @@ def test_writes(base: Path, workspace: Workspace, path: str, verdicts: str) -> N
     assert verdicts_of(effects, workspace) == verdicts.split()
 
 
+def test_own_files_are_protected_in_any_case(base: Path) -> None:
+    workspace = Workspace.of((base / "home",), (base / "home" / ".tau" / "agent",))
+    effects = Effects(writes=(base / "home" / ".TAU" / "Agent" / "notes.txt",))
+    assert verdicts_of(effects, workspace) == ["ask", "ask", "deny", "allow"]
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_reads_are_allowed_everywhere(base: Path, workspace: Workspace, mode: ApprovalMode) -> None:
     effects = Effects(reads=(base / "outside" / "file.txt", Path("/etc/passwd")))

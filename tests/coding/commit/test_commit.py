@@ -251,6 +251,23 @@ def test_a_staged_secret_stops_it_before_any_request(rig: Rig, text: str) -> Non
     assert rig.git("log", "--format=%s") == "chore: start"
 
 
+@pytest.mark.parametrize("way", ["attributes", "UTF-16", "binary"])
+def test_a_secret_in_a_file_without_a_diff_stops_it(way: str, rig: Rig) -> None:
+    key = "sk-ant-api03-" + "aB3dE5fG7h" * 9
+    rig.stage("a.txt", "start\n")
+    rig.save()
+    if way == "attributes":
+        rig.stage(".gitattributes", "*.env -diff\n")
+        rig.stage("b.env", f"KEY={key}\n")
+    else:
+        data = f"KEY={key}\n".encode("utf-16") if way == "UTF-16" else f"\0\1KEY={key}\0".encode()
+        (rig.root / "b.env").write_bytes(data)
+        rig.git("add", "b.env")
+    with pytest.raises(TauError, match=r"holds secrets: b\.env\."):
+        asyncio.run(rig.commit())
+    assert not rig.requests
+
+
 def test_only_the_staged_diff_is_shown_to_the_model(rig: Rig) -> None:
     _modified(rig)
     rig.write("a.py", lines(80) + "UNSTAGED\n")

@@ -10,6 +10,27 @@ def test_scope_defaults_to_text_and_tools() -> None:
     assert [rule.covers(source) for source in ("text", "thinking", "tool")] == [True, False, True]  # type: ignore[arg-type]
 
 
+def test_rule_about_files_never_matches_prose_and_costs_it_nothing() -> None:
+    rule = make_rule("r", "", {"condition": "x", "globs": "*.ts"})
+    assert [rule.covers(source) for source in ("text", "thinking", "tool")] == [False, False, True]  # type: ignore[arg-type]
+    assert not rule.covers_paths("text", "", ())
+
+
+@pytest.mark.parametrize(
+    ("agents", "names"),
+    [
+        (None, ["main", "explore", "reviewer"]),
+        ("main", ["main"]),
+        ("explore, review*", ["explore", "reviewer"]),
+        (["*"], ["main", "explore", "reviewer"]),
+    ],
+)
+def test_rule_is_for_the_agents_it_names(agents: object, names: list[str]) -> None:
+    rule = make_rule("r", "", {"alwaysApply": True} | ({} if agents is None else {"agents": agents}))
+    assert [name for name in ("main", "explore", "reviewer") if rule.is_for(name)] == names
+    assert rule.is_for(None)
+
+
 def test_scope_names_a_tool_and_its_files() -> None:
     rule = make_rule("r", "", {"condition": "x", "scope": "text, tool:edit(*.ts, src/**/*.{js,mjs})"})
     assert rule.scope == (Scope("text"), Scope("tool", "edit", ("*.ts", "src/**/*.{js,mjs}")))

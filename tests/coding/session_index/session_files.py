@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tau.coding.session.storage.log import file_name, folder_name, new_session_id
+from tau.coding.session.storage.log import file_name, new_session_id
+from tau.config.paths import folder_name
 
 TIME = "2026-01-31T12:00:00.000Z"
 

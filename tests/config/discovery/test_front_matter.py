@@ -25,7 +25,8 @@ metadata: {author: me, version: 1.0}
 Body with --- in it.
 ---
 """
-    fields, body, note = parse_front_matter(text, PATH)
+    matter = parse_front_matter(text, PATH)
+    fields, body, note = matter.fields, matter.body, matter.note
     assert fields["name"] == "quoted" and fields["description"].strip() == "folded over two lines"
     assert fields["globs"] == ["*.py", "src/**"] and fields["alwaysApply"] is True
     assert fields["metadata"] == {"author": "me", "version": 1.0}

@@ -1,5 +1,7 @@
 """Specimens of searching, and of structural code edits."""
 
+from tau.backends.github.workflow_runs import FailedLog, RunJob, RunStep, WatchDetails, WatchedRun
+from tau.coding.github.call import GithubDetails
 from tau.coding.tool_search.search_tool import FoundTool, SearchToolDetails
 from tau.coding.tools.ast_edit import AstEditDetails, AstEditFile
 from tau.coding.tools.ast_grep import AstGrepDetails
@@ -40,6 +42,34 @@ FOUND = SearchDetails(
     files=FILES,
     file_matches=[FileCount("src/shop/orders.py", 2), FileCount("src/shop/prices.py", 1)],
     display_content=DISPLAY,
+)
+WATCHED = WatchDetails(
+    mode="commit",
+    verdict="failure",
+    repo="octo/app",
+    head_sha="0123456789abcdef",
+    runs=[
+        WatchedRun(
+            id=7,
+            workflow="CI",
+            status="completed",
+            conclusion="failure",
+            jobs=[
+                RunJob(1, "lint", "completed", "success", 12),
+                RunJob(
+                    *(2, "test", "completed", "failure", 48, ""),
+                    [
+                        RunStep("Set up", "completed", "success", 5),
+                        RunStep("Run", "completed", "failure", 41),
+                    ],
+                ),
+                RunJob(3, "deploy", "completed", "skipped"),
+            ],
+        )
+    ],
+    failed_logs=[
+        FailedLog("test", 7, True, "collected 12 items\nE  assert 1 == 2\n1 failed, 11 passed\nexit 1")
+    ],
 )
 FOUND_TOOLS = SearchToolDetails(
     query="create an issue",
@@ -220,5 +250,22 @@ SPECIMENS = [
             1_400,
         ),
         failed=Result("Error: Tavily authorization failed (401); check its key."),
+    ),
+    *in_all_states(
+        "github",
+        {"op": "run_watch", "branch": "main"},
+        streaming={"op": "run_watch"},
+        done=Result("# GitHub Actions: failed", GithubDetails(op="run_watch", watch=WATCHED), 64_000),
+        failed=Result("No workflow run was found."),
+    ),
+    one(
+        "github",
+        "search",
+        "A search of issues.",
+        "done",
+        {"op": "search_issues", "query": "crash on start"},
+        Result(
+            "# GitHub issues search\n\nResults: 1\n\n- #12 Crash on start", GithubDetails(op="search_issues")
+        ),
     ),
 ]

@@ -2,8 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
-from fnmatch import fnmatchcase
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,18 @@ from typing import Any
 import msgspec
 from msgspec import Struct, json
 
-from tau.backends.lsp.markers import CONFIG_NAMES, PROJECT_FOLDERS, TABLE, folder_names
-from tau.base.errors import ConfigError
-from tau.base.late import late
-from tau.base.programs import find_program
-from tau.base.sizes import MIB
-from tau.config.json_file import read_json, read_limited
+from tau.backends.lsp import TABLE
 from tau.config.paths import Paths
-
-yaml12 = late("yaml12")
-
-MAX_SERVERS = 200
-MAX_FILE_BYTES = MIB
+from tau.config.program_files import (
+    DefinitionKind,
+    has_marker,
+    installed_program,
+    local_program,
+    merge_definitions,
+    names_in,
+    project_root,
+    stamps_of,
+)
 
 
 class ServerSpec(Struct, frozen=True, rename="camel", kw_only=True):
@@ -64,6 +63,15 @@ class ServerSpec(Struct, frozen=True, rename="camel", kw_only=True):
         return known.get(path.name) or known.get(path.suffix.lower()) or path.suffix[1:] or "plaintext"
 
 
+KIND = DefinitionKind(
+    "server",
+    "lsp",
+    "servers",
+    ServerSpec,
+    frozenset({"disabled", "fileTypes", "rootMarkers", "isLinter"}),
+)
+
+
 class FoundServers(Struct, frozen=True):
     """`usable` can start in this folder; `missing` fits its files but not now, with a reason each."""
 
@@ -87,49 +95,24 @@ def languages() -> Mapping[str, str]:
     return {each: language for language, names in _table()["languages"].items() for each in names}
 
 
-def project_root(cwd: Path) -> Path:
-    """The repository's folder, or the folder itself."""
-    return next((folder for folder in (cwd, *cwd.parents) if (folder / ".git").exists()), cwd)
-
-
-def config_places(cwd: Path, paths: Paths) -> Iterator[tuple[Path, bool]]:
-    """The files that may define servers, the first wins; whether each belongs to the project."""
-    root = project_root(cwd)
-    for folder in dict.fromkeys((cwd, root)):
-        for inner in ("", *PROJECT_FOLDERS):
-            yield from ((folder / inner / name, True) for name in CONFIG_NAMES)
-    yield from ((paths.home / name, False) for name in CONFIG_NAMES)
-    home = Path.home()
-    yield from ((home / name, False) for name in CONFIG_NAMES)
-
-
-def stamps_of(cwd: Path, paths: Paths) -> tuple[tuple[str, int], ...]:
-    found = []
-    for path, _ in config_places(cwd, paths):
-        try:
-            found.append((str(path), path.stat().st_mtime_ns))
-        except OSError:
-            continue
-    return tuple(found)
-
-
 def find_servers(cwd: Path, paths: Paths, environ: Mapping[str, str], *, trusted: bool) -> FoundServers:
     """Reads files and looks for programs: call it in a thread. Starts nothing."""
-    stamps = stamps_of(cwd, paths)
+    stamps = stamps_of(KIND.names, cwd, paths)
     problems: list[str] = []
-    fields, named, idle_ms = _merge(cwd, paths, problems)
+    merged = merge_definitions(KIND, _table()["servers"], cwd, paths, problems, idle_ms=900_000.0)
+    named = merged.named
     root = project_root(cwd)
-    names = {name for folder in {cwd, root} for name in folder_names(folder)}
+    names = names_in(dict.fromkeys((cwd, root)))
     usable: list[ServerSpec] = []
     missing: list[tuple[ServerSpec, str]] = []
-    for name, own in fields.items():
+    for name, own in merged.fields.items():
         try:
             spec = msgspec.convert({**own, "name": name}, ServerSpec)
         except msgspec.ValidationError as error:
             problems.append(f"{own.get('origin')}: the server {name} is not valid: {error}")
             continue
-        is_named = name in named
-        if spec.disabled or not _has_marker(spec.root_markers, names, (cwd, root), bare=is_named):
+        fits = has_marker(spec.root_markers, names, (cwd, root)) if spec.root_markers else name in named
+        if spec.disabled or not fits:
             continue
         if not spec.command or not spec.file_types:
             problems.append(f"{spec.origin}: the server {name} needs a command and fileTypes.")
@@ -140,74 +123,13 @@ def find_servers(cwd: Path, paths: Paths, environ: Mapping[str, str], *, trusted
         else:
             usable.append(found)
     return FoundServers(
-        root, tuple(_best(usable, named)), tuple(missing), tuple(problems), max(idle_ms, 0) / 1000, stamps
+        root,
+        tuple(_best(usable, named)),
+        tuple(missing),
+        tuple(problems),
+        max(merged.idle_ms, 0) / 1000,
+        stamps,
     )
-
-
-def _merge(cwd: Path, paths: Paths, problems: list[str]) -> tuple[dict[str, dict[str, Any]], set[str], float]:
-    """The table with what files change; which servers files name; the idle time."""
-    fields: dict[str, dict[str, Any]] = {
-        name: {**row, "origin": "tau"} for name, row in _table()["servers"].items()
-    }
-    named: set[str] = set()
-    idle_ms = 900_000.0
-    for path, is_project in reversed(list(config_places(cwd, paths))):
-        text, content = _read(path, problems)
-        wanted = content.get("idleTimeoutMs")
-        if isinstance(wanted, int | float) and not isinstance(wanted, bool):
-            idle_ms = float(wanted)
-        servers = content.get("servers", {k: v for k, v in content.items() if k != "idleTimeoutMs"})
-        if not isinstance(servers, dict):
-            problems.append(f"{path}: servers must be an object of servers by name.")
-            continue
-        for name, own in list(servers.items())[:MAX_SERVERS]:
-            line = text.count("\n", 0, max(text.find(f"{name}"), 0)) + 1
-            origin = f"{path}:{line}"
-            if not isinstance(own, dict):
-                problems.append(f"{origin}: the server {name} must be an object.")
-                continue
-            before = fields.get(name, {})
-            # A project's own command or options make the server one that the project supplies.
-            supplied = is_project and bool(set(own) - {"disabled", "fileTypes", "rootMarkers", "isLinter"})
-            merged = {**before, **own, "origin": origin, "project": before.get("project", False) or supplied}
-            try:
-                msgspec.convert({**merged, "name": name}, ServerSpec)
-            except msgspec.ValidationError as error:
-                problems.append(f"{origin}: the server {name} is not valid: {error}")
-                continue
-            fields[name] = merged
-            named.add(name)
-    return fields, named, idle_ms
-
-
-def _read(path: Path, problems: list[str]) -> tuple[str, dict[str, Any]]:
-    try:
-        if not path.exists():
-            return "", {}
-        if path.suffix == ".json":
-            file = read_json(path)
-            return file.data.decode("utf-8", "replace"), file.content
-        text = read_limited(path, MAX_FILE_BYTES).decode("utf-8", "replace")
-        content: Any = yaml12.parse_yaml(text)
-    except ConfigError as error:
-        problems.append(str(error))
-        return "", {}
-    except Exception as error:  # what the YAML parser raises
-        problems.append(f"{path}: {error}")
-        return "", {}
-    return text, content if isinstance(content, dict) else {}
-
-
-def _has_marker(markers: Sequence[str], names: Set[str], folders: Sequence[Path], *, bare: bool) -> bool:
-    if not markers:
-        return bare
-    for marker in markers:
-        if "*" in marker:
-            if any(fnmatchcase(name, marker) for name in names):
-                return True
-        elif marker in names or ("/" in marker and any((folder / marker).exists() for folder in folders)):
-            return True
-    return False
 
 
 def _locate(
@@ -216,10 +138,10 @@ def _locate(
     """The server with its program, or why it cannot start."""
     if spec.project and not trusted:
         return f"{spec.origin} defines it: run tau trust if you trust this project"
-    local = _local_program(spec.command, folders)
+    local = local_program(spec.command, folders)
     if local and trusted:
         found = msgspec.structs.replace(spec, program=local, project=True)
-    elif program := (find_program(spec.command, environ=environ) or _absolute(spec.command, spec)):
+    elif program := installed_program(spec.command, spec.origin, environ):
         found = msgspec.structs.replace(spec, program=program)
     elif local:
         return "it is in the project's own environment: run tau trust if you trust this project"
@@ -235,24 +157,6 @@ def _locate(
         if not spec.tsserver and (_package_version(found.program) < 7):
             return "it needs TypeScript 7: npm install -g typescript@7"
     return found
-
-
-def _local_program(command: str, folders: Sequence[Path]) -> str:
-    if "/" in command:
-        return ""
-    for folder in dict.fromkeys(folders):
-        for place in (".venv/bin", "venv/bin", "node_modules/.bin"):
-            path = folder / place / command
-            if path.is_file() and os.access(path, os.X_OK):
-                return str(path)
-    return ""
-
-
-def _absolute(command: str, spec: ServerSpec) -> str:
-    path = Path(command).expanduser()
-    if not path.is_absolute() and "/" in command and spec.origin != "tau":
-        path = Path(spec.origin.rpartition(":")[0]).parent / path
-    return str(path) if path.is_absolute() and path.is_file() and os.access(path, os.X_OK) else ""
 
 
 def _typescript(program: str) -> Path | None:

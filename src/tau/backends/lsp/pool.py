@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from tau.backends.lsp.client import LanguageServer
-from tau.backends.lsp.config import FoundServers, ServerSpec, find_servers, stamps_of
+from tau.backends.lsp.config import KIND, FoundServers, ServerSpec, find_servers
 from tau.backends.lsp.protocol import SEVERITIES, Diagnostic, LspError
 from tau.base import log
 from tau.base.errors import TauError
@@ -21,6 +21,7 @@ from tau.base.programs import safe_path
 from tau.base.run import Limits, Runner
 from tau.base.tasks import shielded, spawn
 from tau.config.paths import Paths
+from tau.config.program_files import stamps_of
 
 MAX_RESTARTS = 3
 RESTART_WINDOW_S = 600.0
@@ -110,7 +111,7 @@ class LanguageServers:
 
     async def look_again(self, *, force: bool = False) -> None:
         """Read the configuration again if its files changed."""
-        if force or stamps_of(self.cwd, self._paths) != self.found.stamps:
+        if force or stamps_of(KIND.names, self.cwd, self._paths) != self.found.stamps:
             before = self.found
             self.found = await asyncio.to_thread(
                 find_servers, self.cwd, self._paths, self._environ, trusted=self.trusted

@@ -228,6 +228,8 @@ class _Judgment:
             self._read(path)
         for host in effects.network:
             self._connection(host)
+        for change in effects.publishes:
+            self._publication(change)
         if effects.mcp:
             self._server_tool(effects.mcp, effects.mcp_change)
         if self._denial:
@@ -318,6 +320,18 @@ class _Judgment:
             needed=self._mode == "ask",
             allowed=self._is_tool_allowed
             or (self._allow is not None and self._allow.allowed.connection(host)),
+        )
+
+    def _publication(self, change: str) -> None:
+        """What others see, and what no undo takes back: each time, a person decides."""
+        tool = self._facts.tool
+        if self._mode == "plan":
+            self._denial = self._denial or _READ_ONLY
+        self._judge(
+            ApprovalItem(_on_one_line(change), None, "tool", tool),
+            lambda rules: rules.tool(tool),
+            needed=self._mode in ("ask", "workspace"),
+            allowed=self._is_tool_allowed,
         )
 
     def _server_tool(self, name: str, change: str) -> None:

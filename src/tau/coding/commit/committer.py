@@ -14,7 +14,7 @@ from tau.base.run import Runner
 from tau.coding.commit.changelog import ChangelogUpdate, plan_changelogs, stage_changelogs
 from tau.coding.commit.repository import COMMIT_S, CommitRepository, open_repository
 from tau.coding.commit.splitting import CommitPlan, PlannedCommit, StagedChange, commit_plan, plan_split
-from tau.coding.commit.staged import Staged, find_secrets, read_staged
+from tau.coding.commit.staged import Staged, find_secrets, read_blobs, read_staged
 from tau.coding.commit.style import read_style
 from tau.coding.commit.writer import CommitModel, write_message
 from tau.config.settings import CommitSettings
@@ -111,7 +111,8 @@ class Committer:
 
     async def _propose(self, repository: CommitRepository, options: CommitOptions) -> Proposal:
         staged = await self._read(repository, options)
-        if found := await asyncio.to_thread(find_secrets, staged.files):
+        blobs = await read_blobs(repository, staged.files)
+        if found := await asyncio.to_thread(find_secrets, staged.files, blobs):
             places = ", ".join(found[:MAX_SECRETS]) + (" and more" if len(found) > MAX_SECRETS else "")
             raise TauError(
                 f"What is staged looks like it holds secrets: {places}. Unstage them, or commit with git."

@@ -2,16 +2,18 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from msgspec import Struct
 
 from tau.base import secrets
 from tau.base.errors import TauError, UsageError
+from tau.base.sizes import MIB
 from tau.coding.commit.repository import CommitRepository
 
 GITLINK = "160000"
+MAX_BLOB_BYTES = 8 * MIB  # of a binary file that is searched for secrets
 NOTHING_STAGED = "Nothing is staged. Stage changes with git add, or pass --all for all tracked files."
 _PATCH = (
     "diff-index",
@@ -221,12 +223,27 @@ def _split(content: bytes) -> list[bytes]:
     return [*(line + b"\n" for line in lines[:-1]), *([lines[-1]] if lines[-1] else [])]
 
 
-def find_secrets(files: Sequence[StagedFile]) -> list[str]:
-    """`FILE:LINE` of each added line that looks like a secret; may take long."""
+async def read_blobs(repository: CommitRepository, files: Sequence[StagedFile]) -> dict[str, bytes]:
+    """The new contents that no hunk shows, by file: binary ones, and those that attributes call so."""
+    found: dict[str, bytes] = {}
+    for file in files:
+        if file.is_binary and file.status != "D" and file.new_mode != GITLINK:
+            size = await repository.line("cat-file", "-s", file.new_blob)
+            if size.isdigit() and int(size) <= MAX_BLOB_BYTES:
+                found[file.name] = await repository.git("cat-file", "blob", file.new_blob)
+    return found
+
+
+def find_secrets(files: Sequence[StagedFile], blobs: Mapping[str, bytes]) -> list[str]:
+    """`FILE:LINE` of each added line that looks like a secret, or `FILE` of a blob; may take long."""
     mask = secrets.new_mask()
     known = secrets.known_secrets()
     mask.learn(known.values, known.patterns)
     found: list[str] = []
+    for name, data in blobs.items():
+        text = data.replace(b"\0", b"").decode("utf-8", "replace")  # ASCII in UTF-16 too
+        if mask.mask(text, context=b"\0" not in data) != text:
+            found.append(name)
     for file in files:
         for hunk in file.hunks:
             lines = _numbered(hunk)

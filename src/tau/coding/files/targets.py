@@ -9,8 +9,11 @@ from typing import Literal
 from msgspec import Struct
 
 from tau.base.errors import ToolError
+from tau.base.late import late
 from tau.coding.files.paths import Selector, resolve, split_selector, unquote
 from tau.coding.readers import archive_splits, database_splits
+
+thread_urls = late("tau.backends.github.thread_urls")
 
 SCHEME_NAME = r"[A-Za-z][A-Za-z0-9+.-]*"
 _SCHEME = rf"({SCHEME_NAME})://"
@@ -72,6 +75,15 @@ def server_action(url: str) -> str:
     """What reading an internal URL asks of an MCP server, as effects name it; empty for other schemes."""
     scheme, _, rest = url.partition("://")
     return f"{rest.partition('/')[0]}.resources" if scheme.lower() == "mcp" else ""
+
+
+def asked_hosts(url: str, cwd: Path) -> tuple[str, ...]:
+    """The servers that reading an internal URL asks. Raises ToolError for a malformed one."""
+    scheme, _, rest = url.partition("://")
+    match scheme.lower():
+        case "issue" | "pr" as kind:
+            return (thread_urls.thread_host(kind, rest, cwd),)
+    return ()
 
 
 def locate_for_write(text: str, cwd: Path) -> FileTarget:

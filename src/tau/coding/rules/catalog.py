@@ -20,9 +20,12 @@ _LISTING = (
 
 
 class RuleCatalog:
-    """What files supply, found once; of two with one name, the first."""
+    """What files supply, found once; of two with one name, the first. `agent` is who they are for."""
 
-    def __init__(self, discovery: CapabilityRegistry, settings: StreamRuleSettings) -> None:
+    def __init__(
+        self, discovery: CapabilityRegistry, settings: StreamRuleSettings, agent: str | None = None
+    ) -> None:
+        self._agent = agent
         self._discovery = discovery
         self._settings = settings
 
@@ -32,7 +35,7 @@ class RuleCatalog:
         found = (_rule(item) for kind in ("rules", "instructions") for item in self._discovery.items(kind))
         by_name: dict[str, RuleFile] = {}
         for rule in found:
-            if rule.name not in self._settings.disabled_rules:
+            if rule.name not in self._settings.disabled_rules and rule.is_for(self._agent):
                 by_name.setdefault(rule.name, rule)
         return list(by_name.values())
 

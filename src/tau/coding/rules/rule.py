@@ -46,7 +46,8 @@ class Scope(Struct, frozen=True):
 class RuleFile(Struct, frozen=True, kw_only=True, dict=True):
     """`conditions` are regular expressions, `ast_conditions` code patterns; one match of any is enough.
 
-    `globs` limit a rule to files, `agents` to subagents. `problems` say which fields were ignored and why.
+    `globs` limit a rule to files, `agents` to kinds of agents: the main conversation is `main`. `problems`
+    say which fields were ignored and why.
     """
 
     name: str
@@ -73,6 +74,10 @@ class RuleFile(Struct, frozen=True, kw_only=True, dict=True):
             return "always"
         return "rulebook" if self.description or self.globs else "unused"
 
+    def is_for(self, agent: str | None) -> bool:
+        """Whether it applies in the conversation of such an agent; None is any agent."""
+        return agent is None or not self.agents or any(fnmatchcase(agent, glob) for glob in self.agents)
+
     @property
     def summary(self) -> str:
         """What it is about, in one line."""
@@ -87,6 +92,9 @@ class RuleFile(Struct, frozen=True, kw_only=True, dict=True):
         return front_matter.parse_front_matter(file_cache.read_text(path), path).body
 
     def covers(self, source: Source, tool: str = "") -> bool:
+        """Whether text of this kind can match. Only calls name the files that globs are about."""
+        if self.globs and source != "tool":
+            return False
         return any(scope.covers(source, tool) for scope in self.scope)
 
     def covers_paths(self, source: Source, tool: str, paths: Sequence[str]) -> bool:

@@ -76,7 +76,8 @@ class Roster:
 
     def set_status(self, agent: "Subagent", status: "AgentStatus") -> None:
         agent.record.status = status
-        self.save(agent)
+        if status != "running" or agent.record.result is not None:  # else its file says that it is queued
+            self.save(agent)
         self.tell("lifecycle", agent.id)
 
     def set_waiting(self, agent: "Subagent", on: bool) -> None:

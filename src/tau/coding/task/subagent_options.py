@@ -35,9 +35,12 @@ AGENT_SETTINGS: dict[str, Any] = {
 
 
 class SubagentOptions(Struct, frozen=True, kw_only=True):
-    """`log` opens the agent's own log. `wrap_runner` and `workspace` are those of an isolated agent."""
+    """`kind` is the name of its definition; `log` opens its own log. `wrap_runner` and `workspace` are of an
+    isolated agent.
+    """
 
     id: str
+    kind: str
     depth: int
     team: "Team"
     log: Callable[[], SessionLog]

@@ -53,6 +53,7 @@ class SubagentSetup:
         cwd = Path(record.cwd) if place is None else place.cwd
         return SubagentOptions(
             id=agent.id,
+            kind=definition.name,
             depth=record.depth,
             team=self._team,
             log=lambda: self._open_log(agent, cwd),

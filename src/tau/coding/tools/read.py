@@ -23,7 +23,7 @@ from tau.base.sizes import format_bytes
 from tau.base.text import NotText, decode, decode_escaped, is_binary, show_escaped
 from tau.coding.edits.modes import tags_lines
 from tau.coding.files.paths import Selector, failure, shown, split_selector, wire_path
-from tau.coding.files.targets import FileTarget, locate, server_action
+from tau.coding.files.targets import FileTarget, asked_hosts, locate, server_action
 from tau.coding.output import (
     NOTICE_BYTES,
     NOTICE_LINES,
@@ -180,7 +180,7 @@ class Read(Tool[ReadParams]):
         """A file that is missing is looked for below the working folder."""
         target = locate(params.path, cwd)
         if target.kind == "url":
-            return Effects(mcp=server_action(target.text))
+            return Effects(mcp=server_action(target.text), network=asked_hosts(target.text, cwd))
         if target.kind == "web":
             return Effects(network=tuple(self._pages.hosts(web_addresses.parse_web_url(target.text))))
         if os.path.exists(target.path):  # noqa: PTH110 - also for names that are too long

@@ -26,11 +26,13 @@ _ast_edit = late("tau.coding.tools.ast_edit")
 _ast_grep = late("tau.coding.tools.ast_grep")
 _bash = late("tau.coding.tools.bash")
 _checkpoint = late("tau.coding.tools.checkpoint")
+_debug = late("tau.coding.tools.debug")
 _edit = late("tau.coding.tools.edit")
 _edit_hashline = late("tau.coding.tools.edit_hashline")
 _edit_patch = late("tau.coding.tools.edit_patch")
 _eval = late("tau.coding.tools.eval")
 _find = late("tau.coding.tools.find")
+_github = late("tau.coding.tools.github")
 _inspect_image = late("tau.coding.tools.inspect_image")
 _lsp = late("tau.coding.tools.lsp")
 _irc = late("tau.coding.tools.irc")
@@ -101,6 +103,10 @@ class LateTool:
         return getattr(self._tool, name)
 
 
+def _has_github(parts: ToolParts) -> bool:
+    return parts.resources.github is not None and parts.resources.github.is_offered
+
+
 def _has_memory(parts: ToolParts) -> bool:
     return parts.resources.memory is not None
 
@@ -162,6 +168,10 @@ TOOLS: dict[str, ToolEntry] = {
         lambda parts: _lsp.Lsp(parts.resources.language_servers, parts.previews),
         lambda parts: parts.resources.language_servers is not None,
     ),
+    "debug": ToolEntry(
+        lambda parts: _debug.Debug(parts.resources.debuggers),
+        lambda parts: parts.resources.debuggers is not None,
+    ),
     "todo": ToolEntry(lambda parts: _todo.Todo(), lambda parts: parts.settings.todo.enabled),
     "checkpoint": ToolEntry(
         lambda parts: _checkpoint.MarkCheckpoint(), lambda parts: parts.settings.checkpoint.enabled
@@ -175,6 +185,7 @@ TOOLS: dict[str, ToolEntry] = {
         lambda parts: _web_search.WebSearchTool(parts.settings, parts.web),
         lambda parts: parts.settings.web_search.enabled and has_search(parts.settings, parts.web),
     ),
+    "github": ToolEntry(lambda parts: _github.Github(parts.resources.github), _has_github),
     "task": ToolEntry(lambda parts: _task.Delegate(parts.settings, parts.team, parts.agent), _may_delegate),
     "irc": ToolEntry(lambda parts: _irc.Irc(parts.team, parts.agent), _may_delegate, _has_agents),
     "recall": ToolEntry(lambda parts: _recall.Recall(parts.resources.memory), _has_memory),

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -26,11 +26,12 @@ OWN_FIELDS = frozenset({"globs", "alwaysApply", "hide", "disable-model-invocatio
 
 
 class Source(Struct, frozen=True):
-    """Where an item is from."""
+    """Where an item is from; `plugin` is the folder of its plugin."""
 
     provider: str
     path: Path
     level: Level
+    plugin: Path | None = None
 
 
 class Item(Struct, frozen=True, kw_only=True):
@@ -73,7 +74,7 @@ Problem: TypeAlias = tuple[str, str]
 """A sentence, and the field it is about."""
 
 
-class Capability(NamedTuple):
+class Capability(Struct, frozen=True):
     """`name` names a file by its path below its root; `check` says why an item is unusable and what is odd.
 
     `runs`: it starts programs or replaces the system prompt, so a project's waits for trust. `reads`: its

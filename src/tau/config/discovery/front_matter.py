@@ -2,7 +2,9 @@
 
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from tau.base.errors import ConfigError
 from tau.base.late import late
@@ -19,7 +21,7 @@ _ANCHOR = r"&[^\s&]"
 _ALIAS = r"\*[^\s*]"
 
 
-class FrontMatter(NamedTuple):
+class FrontMatter(Struct, frozen=True):
     """`note` says how it was read, if not as YAML."""
 
     fields: dict[str, Any]

@@ -1,4 +1,4 @@
-"""The plugins that Claude Code installed for the user."""
+"""Plugins: what manifests add to the usual folders, and those that Claude Code installed for the user."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,29 +6,82 @@ from typing import Any
 
 from tau.base import log
 from tau.base.errors import ConfigError
-from tau.config.discovery.providers import PLUGIN, PROVIDERS, Root
+from tau.config.discovery.providers import PLUGIN, PROVIDERS, Kind, Patterns, Root
 from tau.config.json_file import read_json
 
+MANIFESTS = (".claude-plugin/plugin.json", ".codex-plugin/plugin.json", "gemini-extension.json")
+FIELDS: dict[str, Kind] = {
+    "commands": "slash-commands",
+    "agents": "agents",
+    "skills": "skills",
+    "hooks": "hooks",
+    "mcpServers": "mcps",
+}
 _PROVIDER = next(provider for provider in PROVIDERS if provider.id == "claude-plugins")
 
 
-def plugin_roots(roots: Sequence[Root]) -> Iterator[Root]:
-    """The folders that `plugins/installed_plugins.json` of Claude Code names."""
+def plugin_patterns(folder: Path) -> Patterns:
+    """Where a plugin's files are: in the usual places, and where its manifest says."""
+    manifest = next((name for name in MANIFESTS if (folder / name).is_file()), None)
+    if manifest is None:
+        return PLUGIN
+    try:
+        fields = read_json(folder / manifest).content
+    except ConfigError as error:
+        log.warning("The manifest of a plugin cannot be read.", error)
+        return PLUGIN
+    found = dict(PLUGIN)
+    for field, kind in FIELDS.items():
+        value: Any = fields.get(field)
+        values = value if isinstance(value, list) else [value]
+        own = [pattern for one in values if (pattern := _pattern(folder, kind, one))]
+        if kind in ("hooks", "mcps") and any(isinstance(one, dict) for one in values):
+            own.append(manifest)
+        found[kind] = tuple(dict.fromkeys((*PLUGIN[kind], *own)))
+    return found
+
+
+def _pattern(folder: Path, kind: Kind, path: Any) -> str:
+    """The pattern of a path in a manifest; empty for what is not below the folder, or not there."""
+    if not isinstance(path, str) or "*" in path or ".." in Path(path).parts or Path(path).is_absolute():
+        return ""
+    inner = Path(path).as_posix()
+    if (folder / inner).is_file():
+        return inner
+    if kind not in ("slash-commands", "agents", "skills") or not (folder / inner).is_dir():
+        return ""
+    start = "" if inner == "." else f"{inner}/"
+    if kind != "skills":
+        return f"{start}**/*.md"
+    return f"{start}SKILL.md" if (folder / inner / "SKILL.md").is_file() else f"{start}*/SKILL.md"
+
+
+def plugin_roots(roots: Sequence[Root], cwd: Path) -> Iterator[Root]:
+    """The folders in Claude Code's `installed_plugins.json`, but not of plugins that tau has."""
+    own = {root.plugin for root in roots if root.provider.id == "tau-plugins"}
     for root in roots:
         if root.provider.id == "claude" and root.level == "user":
-            yield from _installed(Path(root.path) / "plugins" / "installed_plugins.json")
+            yield from (one for one in _installed(Path(root.path), cwd) if one.plugin not in own)
 
 
-def _installed(path: Path) -> Iterator[Root]:
+def _installed(home: Path, cwd: Path) -> Iterator[Root]:
     try:
-        content = read_json(path).content
+        content = read_json(home / "plugins" / "installed_plugins.json").content
+        enabled = read_json(home / "settings.json").content.get("enabledPlugins")
     except ConfigError as error:
         log.warning("The installed plugins of Claude Code cannot be read.", error)
         return
     plugins: Any = content.get("plugins")
     for name, copies in plugins.items() if isinstance(plugins, dict) else ():
+        if isinstance(enabled, dict) and enabled.get(name) is False:
+            continue
         for copy in copies if isinstance(copies, list) else (copies,):
             place = copy.get("installPath") if isinstance(copy, dict) else None
-            if isinstance(place, str) and Path(place).is_absolute() and Path(place).is_dir():
-                yield Root(_PROVIDER, place, "user", 0, PLUGIN, plugin=name.partition("@")[0])
-                break
+            if not isinstance(place, str) or not Path(place).is_absolute() or not Path(place).is_dir():
+                continue
+            project = copy.get("projectPath")
+            if isinstance(project, str) and not cwd.is_relative_to(project):
+                continue
+            finds = plugin_patterns(Path(place))
+            yield Root(_PROVIDER, place, "user", 0, finds, plugin=name.partition("@")[0])
+            break

@@ -15,8 +15,11 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from tau.base.files import modified_ns, open_at_once, typed_path
+from tau.base.late import late
 from tau.base.sizes import MIB
 from tau.config.paths import PROJECT_FOLDER, Paths, project_folders
+
+plugins = late("tau.config.discovery.plugins")
 
 Kind = Literal[
     "context-files",
@@ -197,7 +200,10 @@ class Root(Struct, frozen=True):
 
 
 def find_roots(cwd: Path, paths: Paths) -> list[Root]:
-    """The folders that exist: the user's, then the project's from `cwd` up to the repository root."""
+    """The folders that exist: the user's, then the project's from `cwd` up to the repository root.
+
+    Of two copies of a plugin, only the first counts.
+    """
     home = typed_path("~")
     user = {USER: str(home), TAU: str(paths.home)}
     found = [root for start, folder in user.items() for root in _roots_in(start, folder, "user", 0)]
@@ -206,7 +212,8 @@ def find_roots(cwd: Path, paths: Paths) -> list[Root]:
     for rank, folder in enumerate(project_folders(cwd)):
         roots = _roots_in(PROJECT, str(folder), "project", rank)
         found += [root for root in roots if root.path == str(folder) or file_identity(root.path) not in own]
-    return found
+    first = {root.plugin: root for root in reversed(found) if root.plugin}
+    return [root for root in found if not root.plugin or first[root.plugin] is root]
 
 
 def has_any(roots: Iterable[Root], kinds: Sequence[Kind] = AT_START) -> bool:
@@ -289,7 +296,8 @@ def _roots_in(start: str, folder: str, level: Level, rank: int) -> Iterator[Root
         if place.endswith(_EACH):
             base = place.removesuffix(_EACH)
             for name in _folder_names(base):
-                yield Root(provider, f"{base}/{name}", level, rank, finds, plugin=name)
+                own = plugins.plugin_patterns(Path(base, name))
+                yield Root(provider, f"{base}/{name}", level, rank, own, plugin=name)
         elif not path or os.path.lexists(place):
             yield Root(provider, place, level, rank, finds)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,19 +27,21 @@ MAX_DEPTH = 3
 
 
 class DiscoveryOptions(Struct, frozen=True, kw_only=True):
-    """`trusted`: what the project supplies may run. `skill_folders` are the user's own, in addition.
+    """`trusted`: what the project supplies may run, unless it `has_changed` when it is scanned again.
+    `skill_folders` are the user's own, in addition.
 
     `excludes`: whether other settings turn an item off.
     """
 
     trusted: bool = False
+    has_changed: Callable[[], bool] = lambda: False
     disabled_providers: Sequence[str] = ()
     disabled_items: Sequence[str] = ()
     skill_folders: Sequence[Path] = ()
     excludes: Callable[[Item], bool] = lambda item: False
 
 
-class LoadContext(NamedTuple):
+class LoadContext(Struct, frozen=True):
     """What a provider gets to load from."""
 
     cwd: Path
@@ -88,7 +89,9 @@ class CapabilityRegistry:
         return list(project_folders(self.cwd))[-1]
 
     def refresh(self) -> None:
-        """Scan again, on demand. Unchanged files are not read again."""
+        """Scan again, on demand. Unchanged files are not read again. What the agent wrote is not trusted."""
+        if self.options.trusted and self.options.has_changed():
+            self.options = replace(self.options, trusted=False)
         self._found.clear()
         self.warnings.clear()
         self._roots = None
@@ -204,7 +207,7 @@ class CapabilityRegistry:
         for folder in self.options.skill_folders:
             yield Root(_CUSTOM, str(folder), "user", 0, {"skills": ("*/SKILL.md",)})
         yield from self.extra_roots
-        yield from plugin_roots(self._roots or ())
+        yield from plugin_roots(self._roots or (), self.cwd)
 
     def _load_files(self, context: LoadContext, kind: Kind) -> Iterator[Item]:
         """The files that the table names."""
@@ -243,10 +246,11 @@ class CapabilityRegistry:
         if root.plugin and kind in ("slash-commands", "prompts"):
             name = f"{root.plugin}:{name}"
         problem = problem or head.problem
+        plugin = Path(root.path) if root.plugin else None
         return Item(
             kind=kind,
             name=name,
-            source=Source(root.provider.id, Path(found.path), root.level),
+            source=Source(root.provider.id, Path(found.path), root.level, plugin),
             fields=head.fields,
             summary=head.summary,
             notes=(head.note,) if head.note else (),
@@ -268,7 +272,7 @@ class CapabilityRegistry:
                 )
 
 
-class FoundPath(NamedTuple):
+class FoundPath(Struct, frozen=True):
     path: str
     linked: bool
 

@@ -33,6 +33,10 @@ class ExtensionStopped(BaseException):
     """Raised into extension code that ran for too long."""
 
 
+class RemoteError(TauError):
+    """A failure in the process of an isolated extension, in the words of `describe` there."""
+
+
 class ExtensionRun:
     """One call into an extension. An open dialog stops its clock."""
 
@@ -162,7 +166,7 @@ class ExtensionCalls:
         if extension.disabled:
             raise ExtensionError("switched off after it failed.", source=extension.name)
         try:
-            result = await self._run(extension, function, args, limit_s)
+            result = await self.run(extension, function, args, limit_s)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is None or task.cancelling():
@@ -188,16 +192,18 @@ class ExtensionCalls:
             self._reported.add(fault)
             if not isinstance(error, str):
                 log.error(f"The extension {extension.name} failed on {event}.", error)
-            self._report(extension, fault)
+            if event != "load":  # which its caller reports
+                self._report(extension, fault)
         if extension.failures >= MAX_FAILURES and not extension.disabled:
             extension.disabled = True
             why = f"switched off: it failed {MAX_FAILURES} times in a row. /reload switches it on."
             self._report(extension, Fault(extension.name, event, why))
         return ExtensionError(text, source=extension.name)
 
-    async def _run(
+    async def run(
         self, extension: "Extension", function: Callable[..., Any], args: tuple[Any, ...], limit_s: float
     ) -> Any:
+        """The same, without counting: raises what the function raises."""
         run = ExtensionRun(extension)
         token = current_run.set(run)
         extension.running += 1
@@ -231,7 +237,9 @@ def is_async(function: Callable[..., Any]) -> bool:
 
 def describe(error: BaseException) -> str:
     """One line: the error, and the last place in the extension's own code."""
-    name = "" if type(error) in (TauError, ExtensionError) else f"{type(error).__name__}: "
+    if isinstance(error, ExtensionError):
+        return str(error).removeprefix(f"{error.source}: ")
+    name = "" if type(error) in (TauError, RemoteError) else f"{type(error).__name__}: "
     text = f"{name}{error}".rstrip(": ") or type(error).__name__
     trace, place = error.__traceback__, ""
     while trace is not None:

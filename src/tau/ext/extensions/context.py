@@ -53,19 +53,25 @@ def as_tau(method: Callable[..., Any], *args: Any, **named: Any) -> Any:
 
 
 def on_loop(method: F) -> F:
-    """Check that the context is current, and run the method on the loop, whatever thread calls it."""
+    """Check that the context is current, and run the method on the loop, whatever thread calls it.
+
+    With isolation, the loop is that of tau's own process.
+    """
     is_coroutine = inspect.iscoroutinefunction(method)
 
     @wraps(method)
     def call(self: HostClient, *args: Any, **named: Any) -> Any:
         host = self._host
         host.check(self._extension)
+        if host.remote is not None:
+            return host.remote(self, method.__name__, args, named, is_coroutine)
         if threading.get_ident() == host.thread:
             return method(self, *args, **named) if is_coroutine else as_tau(method, self, *args, **named)
         if is_coroutine:
             raise TauError(f"{method.__name__} has to be awaited: define the function with `async def`.")
         return host.call_from_thread(partial(as_tau, method, self, *args, **named))
 
+    call.runs_on_loop = True  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
 
 
@@ -124,11 +130,13 @@ class ExtensionContext(HostClient):
         return self._session.cwd
 
     @property
+    @on_loop
     def mode(self) -> str:
         """interactive, print, json, console, rpc, acp or serve."""
         return self._host.mode
 
     @property
+    @on_loop
     def has_ui(self) -> bool:
         """Whether somebody can answer dialogs."""
         return self._host.dialog_ui is not None
@@ -220,10 +228,12 @@ class ToolRunContext(ExtensionContext):
     def call_id(self) -> str:
         return self.ports.call_id
 
+    @on_loop
     def update(self, text: str) -> None:
         """Show progress."""
-        self._host.run_on_loop(lambda: self.ports.update(ToolOutput.text(text)))
+        self.ports.update(ToolOutput.text(text))
 
+    @on_loop
     async def call(self, tool: str, **arguments: Any) -> ToolOutput:
         """Run another tool, with the same checks as a call of the model."""
         return await self.ports.call(tool, arguments)

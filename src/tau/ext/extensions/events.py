@@ -192,33 +192,38 @@ FACTS: dict[type, tuple[str, ...]] = {
 }
 """The events of a session that handlers may ask for, by their names for extensions."""
 
-OWN_FACTS = (
-    "session_start",
-    "session_shutdown",
-    "session_switch",
-    "session_branch",
-    "session_tree",
-    "after_provider_response",
-    "credential_disabled",
-    "goal_updated",
-)
-QUESTIONS: dict[str, tuple[type, ...]] = {
-    "input": (str, Deny),
-    "before_agent_start": (RunSetup,),
-    "context": (list,),
-    "before_provider_request": (Request,),
-    "before_provider_headers": (dict,),
-    "tool_call": (Deny,),
-    "tool_result": (ToolOutput, str),
-    "session_before_compact": (Deny, CompactionReply),
-    "session.compacting": (CompactionReply,),
-    "session_before_switch": (Deny,),
-    "session_before_branch": (Deny,),
-    "session_before_tree": (Deny,),
-    "user_bash": (str, Deny),
-    "user_python": (str, Deny),
-    "project_trust": (bool,),
-    "resources_discover": (ResourcePaths,),
+OWN_FACTS: dict[str, type] = {
+    "session_start": SessionStart,
+    "session_shutdown": SessionShutdown,
+    "session_switch": SessionStart,
+    "session_branch": SessionStart,
+    "session_tree": TreeMoved,
+    "after_provider_response": ProviderResponse,
+    "credential_disabled": CredentialDisabled,
+    "goal_updated": GoalUpdated,
 }
-"""What handlers may return besides None."""
+QUESTIONS: dict[str, tuple[type, tuple[type, ...]]] = {
+    "input": (UserInput, (str, Deny)),
+    "before_agent_start": (BeforeAgentStart, (RunSetup,)),
+    "context": (ContextEvent, (list,)),
+    "before_provider_request": (BeforeProviderRequest, (Request,)),
+    "before_provider_headers": (BeforeProviderHeaders, (dict,)),
+    "tool_call": (ToolCallEvent, (Deny,)),
+    "tool_result": (ToolResultEvent, (ToolOutput, str)),
+    "session_before_compact": (BeforeCompact, (Deny, CompactionReply)),
+    "session.compacting": (BeforeCompact, (CompactionReply,)),
+    "session_before_switch": (BeforeLeave, (Deny,)),
+    "session_before_branch": (BeforeLeave, (Deny,)),
+    "session_before_tree": (BeforeTree, (Deny,)),
+    "user_bash": (UserCode, (str, Deny)),
+    "user_python": (UserCode, (str, Deny)),
+    "project_trust": (ProjectTrust, (bool,)),
+    "resources_discover": (ResourcesDiscover, (ResourcePaths,)),
+}
+"""What handlers get, and may return besides None."""
 EVENT_NAMES = frozenset((*(name for names in FACTS.values() for name in names), *OWN_FACTS, *QUESTIONS))
+
+
+def wrong_answer(event: str, answer: object) -> str:
+    wanted = " or ".join(["None", *(one.__name__ for one in QUESTIONS[event][1])])
+    return f"it returned {type(answer).__name__}, not {wanted}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from tau.base.run import Process
+    from tau.ext.extensions.isolation import IsolatedProcess
 
 MAX_FILES = 200
 SourceKind = Literal["extension", "tool", "hook"]
@@ -78,7 +79,7 @@ class Extension:
         self.tasks: set[asyncio.Task[None]] = set()
         self.processes: set[Process] = set()
         self.cleanups: list[Callable[[], Any]] = []
-        self.child: Any = None  # the process that runs it, with isolation
+        self.child: IsolatedProcess | None = None
         self.shown: dict[tuple[str, str], Callable[[], None]] = {}  # how to remove what it shows
         self.pending: deque[tuple[str, Callable[..., Any], Any]] = deque()  # events not handled yet
         self.draining = False

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from tau.base.errors import ExtensionError
+from tau.base.late import late
 from tau.base.tasks import shielded
 from tau.coding.extensions import ExtensionCommand
 from tau.ext.extensions import events as x
@@ -27,6 +28,8 @@ from tau.ext.extensions.sources import SourceList
 
 if TYPE_CHECKING:
     from tau.ext.extensions.host import ExtensionHost
+
+isolation = late("tau.ext.extensions.isolation")
 
 KILL_LIMIT_S = 2.0
 
@@ -91,12 +94,21 @@ class ExtensionSet:
     async def activate(self, extension: Extension) -> None:
         """Load one that waited for its command or event."""
         if extension.waiting:
+            await self._check_source(extension.source)
             extension.waiting = False
             extension.handlers.clear()
             extension.commands.clear()
             extension.command_functions.clear()
             await self._run_code(extension)
             self._host.changed(tools=True, commands=True, schemes=True)
+
+    async def _check_source(self, source: ExtensionSource) -> None:
+        """Raises ExtensionError if a project's code is no longer what the user trusts."""
+        if source.origin == "project":
+            found = await asyncio.to_thread(self._find)
+            if source.file not in [one.file for one in found.sources]:
+                problem = "its repository has changed since you trusted it; see tau trust."
+                raise ExtensionError(problem, source=source.name)
 
     async def _load(self, source: ExtensionSource) -> Extension | None:
         logs = self._host.options.paths.logs / "extensions"
@@ -114,29 +126,14 @@ class ExtensionSet:
 
     async def _run_code(self, extension: Extension) -> None:
         """Import and register; whatever it changes in the process is put back. Raises ExtensionError."""
-        calls, source, began = self._host.calls, extension.source, perf_counter()
-        state = ProcessState()
-        api = ExtensionAPI(self._host, extension)
+        began, state = perf_counter(), ProcessState()
         quiet, self._host.is_loading = self._host.is_loading, True
         try:
-            if source.isolation:
-                raise ExtensionError(
-                    "this tau cannot run it in its own process; remove isolation.", source=source.name
-                )
-            factory = source.function
-            if factory is None:
-                module = await calls.call(extension, "load", import_module, extension)
-                factory = find_factory(module, source)
-                for name in ("on_session", "ttsr_triggered") if source.kind == "tool" else ():
-                    if callable(function := getattr(module, name, None)):
-                        extension.add_handler("session_start" if name == "on_session" else name, function)
-                if factory is None:
-                    plain = getattr(module, source.file.stem)
-                    extension.tools[source.file.stem] = FunctionTool(self._host, extension, plain)
-            if factory is not None:
-                made = await calls.call(extension, "load", factory, api)
-                for one in _listed(made) if source.kind == "tool" else ():
-                    api.tool(one)
+            if extension.source.isolation:
+                extension.child = isolation.IsolatedProcess(self._host, extension)
+                await self._host.calls.call(extension, "load", extension.child.start)
+            else:
+                await register_code(self._host, extension)
         finally:
             self._host.is_loading = quiet
             extension.load_ms = (perf_counter() - began) * 1000
@@ -226,6 +223,25 @@ class ExtensionSet:
                 if extension.owns(file):
                     found.setdefault(extension, []).append(name)
         return list(found.items())
+
+
+async def register_code(host: Any, extension: Extension) -> None:
+    """Import it, and call its function; `host` is that of a session, or of an isolated process."""
+    source, factory = extension.source, extension.source.function
+    if factory is None:
+        module = await host.calls.call(extension, "load", import_module, extension)
+        factory = find_factory(module, source)
+        for name in ("on_session", "ttsr_triggered") if source.kind == "tool" else ():
+            if callable(function := getattr(module, name, None)):
+                extension.add_handler("session_start" if name == "on_session" else name, function)
+        if factory is None:
+            plain = getattr(module, source.file.stem)
+            extension.tools[source.file.stem] = FunctionTool(host, extension, plain)
+            return
+    api = ExtensionAPI(host, extension)
+    made = await host.calls.call(extension, "load", factory, api)
+    for one in _listed(made) if source.kind == "tool" else ():
+        api.tool(one)
 
 
 def _listed(made: Any) -> list[Any]:

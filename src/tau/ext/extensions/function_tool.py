@@ -83,15 +83,18 @@ class FunctionTool(Tool[Struct]):
             return RawArguments(arguments), []
         return super().decode(arguments)
 
-    def effects(self, params: Struct, cwd: Path) -> Effects:
-        declared = self._effects
-        if declared == "none":
+    @property
+    def fixed_effects(self) -> Effects | None:
+        """Those of every call; None if they depend on the parameters, or are not declared."""
+        if self._effects == "none":
             return Effects()
-        if isinstance(declared, Effects):
-            return declared
-        if callable(declared):
-            return declared(self._values(params), cwd)
-        return Effects(undeclared=True)
+        return self._effects if isinstance(self._effects, Effects) else None
+
+    def effects(self, params: Struct, cwd: Path) -> Effects:
+        if callable(self._effects):
+            return self._effects(self._values(params), cwd)
+        fixed = self.fixed_effects
+        return Effects(undeclared=True) if fixed is None else fixed
 
     async def run(self, params: Struct, ctx: Any) -> ToolOutput:
         arguments = self._values(params)

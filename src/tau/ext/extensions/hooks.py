@@ -35,10 +35,9 @@ class ExtensionHooks(Hooks):
     async def _answer(self, extension: "Extension", name: str, function: Any, event: Any) -> Any:
         """The same; raises ExtensionError for a failure, or an answer of the wrong type."""
         answer = await self._host.calls.call(extension, name, function, event, self._host.context(extension))
-        if answer is None or isinstance(answer, allowed := x.QUESTIONS[name]):
+        if answer is None or isinstance(answer, x.QUESTIONS[name][1]):
             return answer
-        wanted = " or ".join(["None", *(one.__name__ for one in allowed)])
-        raise self._host.calls.fail(extension, name, f"it returned {type(answer).__name__}, not {wanted}")
+        raise self._host.calls.fail(extension, name, x.wrong_answer(name, answer))
 
     async def input(self, message: UserMessage) -> UserMessage | None:
         for extension, function in self._host.handlers("input"):

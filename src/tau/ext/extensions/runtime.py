@@ -29,6 +29,9 @@ MAX_TASKS = 100
 class ExtensionRuntime:
     """`extensions` are those in use, in load order. `emit` reports faults once there is a session."""
 
+    remote: Callable[[Any, str, tuple[Any, ...], dict[str, Any], bool], Any] | None = None
+    """In the process of an isolated extension: calls a method of the context in tau's own."""
+
     def __init__(self, emit: Callable[[AgentEvent], None]) -> None:
         self.extensions: Sequence[Extension] = ()
         self.thread = threading.get_ident()

@@ -1,5 +1,6 @@
 """Opens the extensions of a session: the one entry for the composition root."""
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -20,6 +21,7 @@ from tau.ext.extensions.sources import SourceList
 if TYPE_CHECKING:
     from tau.coding.supplies import Supplies
 
+CHANGED = "This repository has changed since you trusted it, so none of its code runs; see tau trust."
 _CUSTOM = next(provider for provider in PROVIDERS if provider.id == "custom")
 
 
@@ -80,11 +82,14 @@ def find_sources(
     """Everything to load, in order."""
     found = SourceList(options.cwd, settings.disabled_extensions)
     if not options.no_extensions:
-        packages = str(paths.home / "python" / "site-packages")
+        packages = os.path.realpath(paths.home / "python" / "site-packages")
         if packages not in sys.path and Path(packages).is_dir():
             sys.path.append(packages)  # last: nothing there replaces what tau uses
         registry = supplies().discovery
+        was_trusted = registry.options.trusted
         registry.refresh()
+        if was_trusted and not registry.options.trusted:
+            found.problems.append((options.cwd / ".tau/extensions", CHANGED))
         found.add_discovered(registry)
         found.add_plugins(registry)
         found.add_given(settings.extensions, "settings")

@@ -98,6 +98,7 @@ class ExtensionDialogs(HostClient):
 class ExtensionUi(ExtensionDialogs):
     """Where a mode cannot do something, the call does nothing and returns its default; see `can`."""
 
+    @on_loop
     def can(self, what: Capability) -> bool:
         """Whether this mode can do it; otherwise the call returns None, False or an empty text."""
         host = self._host

@@ -274,15 +274,13 @@ class _Reader:
         self, event: str, at: Sequence[str | int] = (), matcher: str = "", fault: str = ""
     ) -> CommandHook:
         item = self._item
-        is_plugin = item.source is not None and item.source.provider.endswith("plugins")
-        folder = item.path.parent.parent if item.path.parent.name == "hooks" else item.path.parent
         return CommandHook(
             event=event,
             path=item.path,
             level=item.level,
             at=tuple(at),
             matcher=matcher,
-            plugin_root=folder if is_plugin else None,
+            plugin_root=None if item.source is None else item.source.plugin,
             usage="waiting" if item.state == "waiting" else "active",
             fault=fault,
         )

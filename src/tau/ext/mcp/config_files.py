@@ -70,7 +70,9 @@ def find_servers(
     for item in sorted((item for kind in KINDS for item in _all(discovery, kind)), key=place):
         if item.state in ("active", "waiting"):
             level = "project" if item.level == "project" else "user"
-            scan.read(item.path, _provider(item), level, waiting=item.why if item.state == "waiting" else "")
+            waiting = item.why if item.state == "waiting" else ""
+            plugin = None if item.source is None else item.source.plugin
+            scan.read(item.path, _provider(item), level, waiting=waiting, plugin=plugin)
     return scan.settled()
 
 
@@ -97,7 +99,14 @@ class _Scan:
         self._on: set[str] = set()
 
     def read(
-        self, path: Path, provider: str, level: Any, *, waiting: str = "", required: bool = False
+        self,
+        path: Path,
+        provider: str,
+        level: Any,
+        *,
+        waiting: str = "",
+        required: bool = False,
+        plugin: Path | None = None,
     ) -> None:
         try:
             text, content = read_file(path)
@@ -111,6 +120,8 @@ class _Scan:
             self._errors.append((f"mcp: {path}", str(error)))
             return
         base = _blank(provider, path, level)
+        if plugin is not None:
+            base = replace(base, base=plugin)
         if waiting:
             base = replace(base, state="waiting", why=waiting)
         for keys, table in self._tables(content, path):

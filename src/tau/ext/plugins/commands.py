@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import DecodeError, Struct, json
+from msgspec import Struct
 
-from tau.base.errors import TauError
-from tau.base.files import make_private, write_atomic
+from tau.base.errors import TauError, UsageError
+from tau.base.files import make_private
 from tau.base.text import clean_line
 from tau.config.paths import Paths, project_folders
 from tau.ext.plugins.doctor import check_code
-from tau.ext.plugins.fetch import PluginSource, fetch, install_packages, parse_source
+from tau.ext.plugins.fetch import PluginSource, fetch, parse_source
 from tau.ext.plugins.manifest import PluginManifest, check_manifest, read_manifest, valid_name
 from tau.ext.plugins.marketplace import MANIFEST, Marketplace, Marketplaces, plugin_source, read_marketplace
+from tau.ext.plugins.packages import PackageStore
 from tau.ext.plugins.store import PluginRecord, PluginStore, Scope, content_hash, describe
 
 NEXT = "It is loaded with the next session."
@@ -41,30 +42,29 @@ class Plugins:
         folder = paths.home if scope == "user" else list(project_folders(cwd))[-1] / ".tau"
         self.store = PluginStore(folder / "plugins")
         self.markets = Marketplaces(paths.home)
-        self._python = paths.home / "python"
+        self.packages = PackageStore(paths.home / "python")
 
     def records(self) -> list[PluginRecord]:
-        packages = [PluginRecord(name=one, source=one, kind="package") for one in self._requirements()]
-        return [*self.store.records(), *packages]
+        return [*self.store.records(), *self.packages.records()]
 
     @contextmanager
     def offer(self, text: str) -> Iterator[PluginOffer]:
         """What would be installed, fetched once: just what is shown gets installed."""
         source = self._source(text)
+        if source.kind == "folder" and not source.name:
+            text = source.text  # the same folder when it is updated from elsewhere
         if source.kind in ("package", "wheel"):
             yield PluginOffer(source=source, typed=text)
             return
         with tempfile.TemporaryDirectory(prefix="tau-plugin-") as stage:
             folder, commit = asyncio.run(fetch(source, Path(stage)))
-            yield PluginOffer(
-                source=source, typed=text, manifest=read_manifest(folder), folder=folder, commit=commit
-            )
+            manifest = read_manifest(folder, shown=text)
+            yield PluginOffer(source=source, typed=text, manifest=manifest, folder=folder, commit=commit)
 
     def accept(self, offer: PluginOffer) -> list[str]:
         if offer.folder is None:
-            requirements = [*(one for one in self._requirements() if one != offer.typed), offer.source.text]
-            self._install_packages(requirements)
-            return [f"Installed {offer.typed}. {NEXT}"]
+            record = self.packages.install(offer.source.text)
+            return [f"Installed {record.name} {record.version}. {NEXT}"]
         record = self.store.install(offer.folder, offer.typed, commit=offer.commit, name=offer.source.name)
         return [f"Installed {record.name} {record.version}".rstrip() + f". {NEXT}"]
 
@@ -93,18 +93,22 @@ class Plugins:
                     continue
                 new = self.store.install(offer.folder, record.source, commit=offer.commit, name=record.name)
             lines.append(f"Updated {new.name} to {new.version or new.hash[:12]}.")
-        if packages := [one for one in self._requirements() if not names or one in names]:
-            self._install_packages(self._requirements())
-            lines.append(f"Updated {', '.join(packages)}.")
+        versions = {one.name: one.version for one in self.packages.records()}
+        if any(not names or name in names for name in versions):
+            self.packages.update()  # all, since their versions have to fit
+            for one in self.packages.records():
+                is_new = one.version != versions[one.name]
+                lines.append(
+                    f"Updated {one.name} to {one.version}." if is_new else f"{one.name} is up to date."
+                )
         missing = [name for name in names if not any(name in line for line in lines)]
         if missing:
             raise TauError(f'There is no plugin "{missing[0]}" to update; see tau plugin list.')
         return lines or ["There is nothing to update."]
 
     def remove(self, name: str) -> list[str]:
-        requirements = self._requirements()
-        if name in requirements:
-            self._install_packages([one for one in requirements if one != name])
+        if self.packages.get(name) is not None:
+            self.packages.remove(name)
         else:
             self.store.remove(name)
         return [f"Removed {name}."]
@@ -116,10 +120,20 @@ class Plugins:
         return [f"Linked {manifest.name} to {source.text}. {NEXT}"]
 
     def set_enabled(self, name: str, *, enabled: bool) -> list[str]:
+        if self.packages.get(name) is not None:
+            switch = f"tau extensions {'enable' if enabled else 'disable'} extension-module:NAME"
+            raise TauError(f"{name} is a Python package; turn its extensions on and off with {switch}.")
         self.store.set_enabled(name, enabled=enabled)
         return [f"{name} is {'on' if enabled else 'off'} from the next session."]
 
     def show(self, name: str) -> list[str]:
+        if (package := self.packages.get(name)) is not None:
+            facts = {"source": package.source, "path": str(self.packages.link)}
+            return [
+                f"{package.name} {package.version}",
+                "  runs Python, in tau's own process",
+                *_listed(facts),
+            ]
         record = self.store.get(name)
         lines = describe(read_manifest(self.store.path(record)))
         facts = {
@@ -128,7 +142,7 @@ class Plugins:
             "hash": record.hash,
             "path": str(self.store.path(record)),
         }
-        return [*lines, *(f"  {key}: {value}" for key, value in facts.items() if value)]
+        return [*lines, *_listed(facts)]
 
     def validate(self, text: str) -> list[str]:
         """The faults of a plugin or marketplace in a folder; empty if there are none."""
@@ -150,11 +164,24 @@ class Plugins:
             lines += [f"{record.name}: {problem}" for problem in problems]
         return lines
 
+    def marketplace(self, words: Sequence[str]) -> list[str]:
+        """What `tau plugin marketplace` and /marketplace do. Raises TauError."""
+        match words:
+            case () | ("list",):
+                return self.marketplaces()
+            case ("add", place):
+                return self.add_marketplace(place)
+            case ("remove", name):
+                self.markets.remove(name)
+                return [f"Removed the marketplace {name}; its plugins stay."]
+        raise UsageError("Usage: marketplace [list|add FOLDER|URL|remove NAME].")
+
     def add_marketplace(self, text: str) -> list[str]:
         source = parse_source(text, self.cwd)
         if source.kind == "folder":
             name, rows = read_marketplace(Path(source.text))
-            market = Marketplace(name=name, source=text, folder=source.text)
+            text = source.text
+            market = Marketplace(name=name, source=text, folder=text)
         elif source.kind == "git":
             with tempfile.TemporaryDirectory(prefix="tau-marketplace-") as stage:
                 folder, commit = asyncio.run(fetch(source, Path(stage)))
@@ -188,31 +215,9 @@ class Plugins:
             return source
         return plugin_source(self.markets.get(source.text), source.name)
 
-    def _requirements(self) -> list[str]:
-        try:
-            return json.decode((self._python / "requirements.json").read_bytes(), type=list[str])
-        except (FileNotFoundError, DecodeError):
-            return []
 
-    def _install_packages(self, requirements: Sequence[str]) -> None:
-        """Install all into a new folder, then swap the link that `sys.path` has."""
-        make_private(self._python)
-        link = self._python / "site-packages"
-        old = link.resolve() if link.is_symlink() else None
-        target = self._python / f"packages-{len(list(self._python.glob('packages-*'))) + 1}"
-        while target.exists():
-            target = target.with_name(f"{target.name}x")
-        if requirements:
-            asyncio.run(install_packages(requirements, target))
-        else:
-            target.mkdir()
-        new = self._python / ".site-packages.new"
-        new.unlink(missing_ok=True)
-        new.symlink_to(target.name)
-        new.replace(link)
-        write_atomic(self._python / "requirements.json", json.encode(list(requirements)))
-        if old is not None and old != target:
-            shutil.rmtree(old, ignore_errors=True)
+def _listed(facts: dict[str, str]) -> list[str]:
+    return [f"  {key}: {value}" for key, value in facts.items() if value]
 
 
 def _check_row(market: Marketplace, name: str) -> list[str]:

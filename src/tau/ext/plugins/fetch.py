@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -20,6 +19,9 @@ TIMEOUT_S = 600
 _GIT = re.compile(r"(https?|ssh|git|file)://.+|[\w.-]+@[\w.-]+:.+|github:[\w.-]+/[\w.-]+")
 _PACKAGE = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w,.-]+\])?([<>=!~]=?[\w.,<>=!~*]+)?")
 SAFE_GIT = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "-c", "core.fsmonitor=")
+
+NPM_PACK = ("npm", "pack", "--ignore-scripts", "--loglevel=error")
+_NPM_ERROR = re.compile(r"^npm error (?!code |syscall |errno )(.+)", re.M)
 
 SourceKind = Literal["folder", "git", "marketplace", "package", "wheel", "npm"]
 
@@ -86,12 +88,15 @@ async def fetch(source: PluginSource, stage: Path) -> tuple[Path, str]:
         return _inner(target, source.folder), commit
     if source.kind == "npm":
         code, output = await run(
-            ("npm", "pack", "--ignore-scripts", "--silent", "--pack-destination", str(stage), source.text),
+            (*NPM_PACK, "--pack-destination", str(stage), source.text),
             stage,
         )
         archives = list(stage.glob("*.tgz"))
         if code or not archives:
-            raise TauError(f"Fetching {source.text} with npm failed: {_last_line(output)}")
+            why = _NPM_ERROR.search(output)
+            raise TauError(
+                f"Fetching {source.text} with npm failed: {last_line(output) if why is None else why[1]}"
+            )
         shutil.unpack_archive(archives[0], stage / "npm", filter="data")
         return _inner(stage / "npm" / "package", source.folder), ""
     raise TauError(f"{source.text} is not a plugin's folder or repository.")
@@ -113,7 +118,7 @@ async def _clone(source: PluginSource, target: Path) -> str:
     )
     code, output = await run(argv, target.parent, env=environ)
     if code:
-        raise TauError(f"Fetching {source.text} with git failed: {_last_line(output)}")
+        raise TauError(f"Fetching {source.text} with git failed: {last_line(output)}")
     if wanted := source.sha or source.ref:
         if wanted.startswith("-"):
             raise TauError(f'"{wanted}" is not a branch, tag or commit.')
@@ -137,52 +142,6 @@ def _inner(base: Path, folder: str) -> Path:
     return inner
 
 
-def _last_line(output: str) -> str:
+def last_line(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     return lines[-1] if lines else "no output"
-
-
-async def install_packages(requirements: Sequence[str], target: Path) -> None:
-    """Install packages into a folder, all at once, beside tau's own versions. Raises TauError."""
-    constraints = target.with_name(f"{target.name}.constraints.txt")
-    constraints.write_text("\n".join(_own_versions()) + "\n", encoding="utf-8")
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    uv = shutil.which("uv")
-    head = (
-        (uv, "pip", "install")
-        if uv
-        else (sys.executable, "-m", "pip", "install", "--disable-pip-version-check")
-    )
-    code, output = await run(
-        (
-            *head,
-            "--target",
-            str(target),
-            "--only-binary",
-            ":all:",
-            "--constraint",
-            str(constraints),
-            *requirements,
-        ),
-        target,
-        env={name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_", "SSL_"))},
-    )
-    if code:
-        shutil.rmtree(target, ignore_errors=True)
-        conflict = [
-            line.strip() for line in output.splitlines() if "conflict" in line.lower() or "requires" in line
-        ]
-        why = "; ".join(conflict[:3]) or _last_line(output)
-        raise TauError(f"The packages cannot be installed beside tau: {why}")
-
-
-def _own_versions() -> list[str]:
-    """The versions of what tau itself is installed with."""
-    rows = []
-    for folder in sys.path:
-        for entry in Path(folder).glob("*.dist-info") if folder.endswith("site-packages") else ():
-            name, _, version = entry.name.removesuffix(".dist-info").rpartition("-")
-            if name and not name.startswith("tau_agent"):
-                rows.append(f"{name}=={version}")
-    return sorted(set(rows))

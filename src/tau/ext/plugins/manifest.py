@@ -9,7 +9,8 @@ from msgspec import DecodeError, Struct, json
 
 from tau.base.errors import TauError
 from tau.base.text import clean_line
-from tau.config.discovery.providers import PLUGIN, Kind
+from tau.config.discovery.plugins import plugin_patterns
+from tau.config.discovery.providers import Kind
 from tau.config.discovery.registry import expand
 from tau.config.trust_scan import named_commands
 
@@ -42,8 +43,8 @@ class PluginManifest(Struct, frozen=True, rename="camel", kw_only=True):
     settings: dict[str, Any] = {}
 
 
-def read_manifest(folder: Path) -> PluginManifest:
-    """Raises TauError if there is no plugin, or its manifest is broken."""
+def read_manifest(folder: Path, shown: str = "") -> PluginManifest:
+    """Raises TauError if there is no plugin, or its manifest is broken. `shown` is what users call it."""
     if not folder.is_dir():
         raise TauError(f'There is no folder "{folder}".')
     fields: dict[str, Any] = {}
@@ -53,11 +54,12 @@ def read_manifest(folder: Path) -> PluginManifest:
         if path.is_file():
             fields, layout = _fields(path), kind
             break
-    contents = {kind: found for kind in SHOWN if (found := list(_files(folder, kind)))}
-    if layout == "gemini" and isinstance(fields.get("mcpServers"), dict):
-        contents.setdefault("mcps", []).append("gemini-extension.json")
+    finds = plugin_patterns(folder)
+    contents = {kind: found for kind in SHOWN if (found := list(_files(folder, finds.get(kind, ()))))}
     if not contents and layout in ("none", "tau") and not _is_package(folder):
-        raise TauError(f"{folder} is not a plugin: it has no manifest, and no skills, hooks or extensions.")
+        raise TauError(
+            f"{shown or folder} is not a plugin: it has no manifest, and no skills, hooks or extensions."
+        )
     if _is_package(folder):
         contents.setdefault("extension-modules", []).append(".")
     return PluginManifest(
@@ -67,9 +69,10 @@ def read_manifest(folder: Path) -> PluginManifest:
         layout=layout,
         contents={str(kind): names for kind, names in contents.items()},
         runs=[
-            f"{what}: {_shown(folder, name)}"
+            f"{what}: {line}"
             for kind, what in RUNS.items()
             for name in contents.get(kind, ())
+            for line in _shown(folder, name)
         ],
         settings=own if isinstance(own := fields.get("settings"), dict) else {},
     )
@@ -102,6 +105,8 @@ def check_manifest(folder: Path) -> list[str]:
                     problems.append(
                         f'.claude-plugin/plugin.json: {key} names "{path}", which does not exist.'
                     )
+    if not manifest.contents:
+        problems.append("It has nothing that tau uses.")
     for name in ("hooks/hooks.json", ".mcp.json", ".lsp.json"):
         if (folder / name).is_file():
             try:
@@ -142,15 +147,16 @@ def _is_package(folder: Path) -> bool:
     )
 
 
-def _shown(folder: Path, name: str) -> str:
-    """A file, with the commands that it names."""
+def _shown(folder: Path, name: str) -> list[str]:
+    """A file, once with each command that it names."""
     if not name.endswith(".json") or (folder / name).stat().st_size > MAX_MANIFEST_BYTES:
-        return clean_line(name)
-    commands = "; ".join(named_commands((folder / name).read_text(encoding="utf-8", errors="replace")))
-    return clean_line(f"{name} ({commands})" if commands else name)
+        return [clean_line(name)]
+    commands = named_commands((folder / name).read_text(encoding="utf-8", errors="replace"))
+    shown = [clean_line(f"{name} ({command})") for command in dict.fromkeys(commands)]
+    return shown or [clean_line(name)]
 
 
-def _files(folder: Path, kind: Kind) -> Iterator[str]:
-    for pattern in PLUGIN.get(kind, ()):
+def _files(folder: Path, patterns: tuple[str, ...]) -> Iterator[str]:
+    for pattern in patterns:
         for found in expand(str(folder), pattern, lambda text: None):
             yield str(Path(found.path).relative_to(folder))

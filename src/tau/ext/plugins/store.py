@@ -20,6 +20,7 @@ COPIES, DISABLED = ".copies", ".disabled"
 LOCK = "plugins.lock.json"
 IGNORED = frozenset((".git", "__pycache__", "node_modules", ".venv", ".pytest_cache"))
 MAX_FILES, MAX_BYTES = 20_000, 500 << 20
+MAX_SHOWN_CHARS = 2_000
 Scope = Literal["user", "project"]
 
 
@@ -212,6 +213,11 @@ def describe(manifest: PluginManifest) -> list[str]:
         f"{manifest.name} {manifest.version}".rstrip(),
         *([manifest.description] if manifest.description else []),
     ]
-    lines += [f"  runs {text}" for text in manifest.runs] or ["  runs nothing"]
+    lines += [f"  runs {_brief(text)}" for text in manifest.runs] or ["  runs nothing"]
     shown = [f"{len(names)} {kind}" for kind, names in manifest.contents.items()]
     return [*lines, f"  has {', '.join(shown) or 'nothing'}"]
+
+
+def _brief(text: str) -> str:
+    more = len(text) - MAX_SHOWN_CHARS
+    return f"{text[:MAX_SHOWN_CHARS]} ... ({more:,} more characters)" if more > 0 else text

@@ -23,13 +23,16 @@ from tau.base.text import clean_line, shortened
 from tau.coding.sandbox import sandbox_options
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
+from tau.modes.batch.check_verdict import CheckVerdict, judge_reward, judge_tests
 from tau.modes.batch.executor import Lease, Progress, Requeued
-from tau.modes.batch.run_folder import Result, TaskUsage
+from tau.modes.batch.run_folder import BatchResult, TaskUsage
 from tau.modes.batch.scheduler import Status
-from tau.modes.batch.task import Task
+from tau.modes.batch.task import BatchTask
+from tau.modes.batch.task_container import REWARD_FOLDER, SOLUTION, TESTS, ContainerRoot
 from tau.modes.batch.workspace import SetupError, TaskWorkspace, Workspaces
 from tau.modes.exit_status import DONE, INTERRUPTED, JOBS_STOPPED, TRY_LATER
 
+answer_schemas = late("tau.modes.answer_schema")
 sandboxes = late("tau.backends.sandbox.session")
 
 COMMAND_TIMEOUT_S = 1_800.0
@@ -131,7 +134,7 @@ class Attempt:
         instead: str = "",
     ) -> None:
         self._lease = lease
-        self._task: Task = lease.task
+        self._task: BatchTask = lease.task
         self._files = files
         self._workspaces = workspaces
         self._runner = runner
@@ -139,13 +142,14 @@ class Attempt:
         self._flags = flags
         self._keep = keep
         self._instead = instead
+        self._root: ContainerRoot | None = None
         self._started = now_ms()
         self._agent = AgentRun(tell)
 
-    async def run(self) -> Result | Requeued:
+    async def run(self) -> BatchResult | Requeued:
         make_private(self._files)
         workspace: TaskWorkspace | None = None
-        outcome: Result | Requeued | None = None
+        outcome: BatchResult | Requeued | None = None
         try:
             self._tell(Progress("setup"))
             workspace = await self._workspaces.open(
@@ -163,18 +167,24 @@ class Attempt:
             # after an error or a stop, what the agent did exists only there
             if workspace is not None and outcome is not None and not self._keeps(outcome):
                 await self._workspaces.remove(workspace)
-        if isinstance(outcome, Result) and workspace is not None and self._keeps(outcome):
+        if isinstance(outcome, BatchResult) and workspace is not None and self._keeps(outcome):
             return replace(outcome, workspace=str(workspace.path))
         return outcome
 
-    async def _work(self, workspace: TaskWorkspace) -> Result | Requeued:
+    async def _work(self, workspace: TaskWorkspace) -> BatchResult | Requeued:
         task = self._task
+        if task.container is not None:
+            self._root = ContainerRoot(task.container, workspace.path)
+            if problem := self._root.problem() or await self._prepare(self._root, workspace):
+                return self._result("unsupported", error=problem)
         if task.setup:
             ended = await self._command(task.setup, workspace, "setup.log")
             if ended.code != 0:
                 return self._result("setup_failed", error=f"The setup command {_how(ended)}.")
         if self._instead:
-            ended, remark = await self._command(self._instead, workspace, "solution.log"), ""
+            if self._root is not None:
+                await asyncio.to_thread(self._root.place_solution)
+            ended, remark = await self._command(self._instead, workspace, "solution.log", SOLUTION), ""
         else:
             ended, remark = await self._run_agent(workspace)
         status = self._judge(ended)
@@ -186,13 +196,17 @@ class Attempt:
             )
         patch = self._files / "changes.patch"
         await self._workspaces.write_patch(workspace, patch)
-        check_exit: int | None = None
+        check_exit, reward = None, None
         if task.check and status == "done":
             self._tell(Progress("check", dict(self._agent.usage)))
-            checked = await self._command(task.check, workspace, "check.log")
+            if self._root is not None:
+                await asyncio.to_thread(self._root.place_tests)
+            checked = await self._command(task.check, workspace, "check.log", TESTS)
             check_exit = checked.code if checked.code is not None else 128 + (checked.signal or 0)
-            if check_exit != 0:
-                status, remark = "check_failed", f"The check {_how(checked)}."
+            verdict = await asyncio.to_thread(self._verdict, checked, check_exit)
+            reward = verdict.reward
+            if not verdict.passed:
+                status, remark = "check_failed", verdict.reason
         collected = await self._workspaces.collect(workspace, task.collect, self._files / "collected")
         error = "" if status == "done" else remark or self._agent.error
         result = self._result(status, error=error)
@@ -201,8 +215,29 @@ class Attempt:
             patch=self._name(patch) if patch.exists() else "",
             base_commit=workspace.base,
             check_exit=check_exit,
+            reward=reward,
             collected=collected,
         )
+
+    async def _prepare(self, root: ContainerRoot, workspace: TaskWorkspace) -> str:
+        """Copy what the task brings and run its commands; returns why that is impossible here."""
+        try:
+            await asyncio.to_thread(root.make)
+        except OSError as error:
+            raise SetupError(f"The files of the task cannot be copied: {error}.") from None
+        for number, command in enumerate(root.commands, 1):
+            ended = await self._command(command, workspace, f"run-{number}.log")
+            if ended.code != 0:
+                return f"RUN {shortened(command, 80)} {_how(ended)} in the sandbox."
+        return ""
+
+    def _verdict(self, checked: Exit, code: int) -> CheckVerdict:
+        judge = self._task.judge
+        if checked.timed_out or judge.by == "exit":
+            return CheckVerdict(code == 0 and not checked.timed_out, f"The check {_how(checked)}.")
+        if judge.by == "reward" and self._root is not None:
+            return judge_reward(self._root.path(REWARD_FOLDER))
+        return judge_tests(self._files / "check.log", judge.tests)
 
     def _judge(self, ended: Exit) -> Status | None:
         """None: this was no attempt."""
@@ -229,9 +264,9 @@ class Attempt:
         )
         try:
             started = await self._runner.start(
-                [*_tau(), *self._arguments(workspace)],
+                [*self._prefix(), *_tau(), *self._arguments(workspace)],
                 cwd=workspace.path,
-                env={**secret_environ(), "TAU_BATCH": self._lease.key},
+                env={**secret_environ(), **self._variables(), "TAU_BATCH": self._lease.key},
                 sandbox=OUTSIDE,
                 limits=limits,
                 stdin=self._task.prompt.encode(),
@@ -256,11 +291,17 @@ class Attempt:
 
     def _arguments(self, workspace: TaskWorkspace) -> list[str]:
         task = self._task
-        words = ["--mode", "json", "--snapshots", "none", "--cwd", str(workspace.path)]
+        container = task.container
+        cwd = str(workspace.path) if container is None else container.workdir
+        words = ["--mode", "json", "--snapshots", "none", "--cwd", cwd]
         words += ["--session-dir", str(self._files / "session"), *self._flags]
         settings: dict[str, Any] = dict(task.settings)
         if task.env:
             settings["tools"] = {**settings.get("tools", {}), "passEnv": task.env}
+        if task.output is not None:
+            path = self._files / "output-schema.json"
+            path.write_bytes(msgspec.json.encode(task.output))
+            words += ["--output-schema", str(path)]
         if settings:
             path = self._files / "settings.json"
             path.write_bytes(msgspec.json.encode(settings))
@@ -273,6 +314,8 @@ class Attempt:
         }
         for name, value in budget.items():
             words += [] if value is None else [f"--max-{name}", str(value)]
+        for folder in () if self._root is None else self._root.tops:
+            words += ["--add-dir", folder]
         words += ["--model", task.model] if task.model else []
         words += ["--thinking", task.thinking] if task.thinking else []
         words += ["--tools", ",".join(task.tools)] if task.tools else []
@@ -280,8 +323,17 @@ class Attempt:
         words += ["--approval-mode", task.approval_mode] if task.approval_mode else []
         return words
 
-    async def _command(self, text: str, workspace: TaskWorkspace, log_name: str) -> Exit:
-        """Run a shell command of the task in the user's sandbox; its output goes to a file."""
+    async def _command(self, text: str, workspace: TaskWorkspace, log_name: str, folder: str = "") -> Exit:
+        """Run a shell command of the task in the user's sandbox; its output goes to a file.
+
+        In a container it also sees the `folder`.
+        """
+        container = self._task.container
+        limits = Limits(timeout=COMMAND_TIMEOUT_S)
+        if container is not None and folder == TESTS and container.check_minutes is not None:
+            limits = Limits(timeout=container.check_minutes * 60)
+        if self._root is not None:
+            return await self._command_in_root(self._root, text, log_name, folder, limits)
         paths = user_paths()
         settings = load_settings(paths, workspace.path).settings
         options = sandbox_options((workspace.path,), settings.sandbox, paths)
@@ -292,28 +344,56 @@ class Attempt:
                     " to run them without one, set sandbox.mode to off."
                 )
             inside = self._runner.inside(None if settings.sandbox.mode == "off" else sandbox)
-            with (self._files / log_name).open("wb") as log:
-                room = MAX_OUTPUT_BYTES
-                limits = Limits(timeout=COMMAND_TIMEOUT_S)
-                async with await inside.start(text, cwd=workspace.path, limits=limits) as process:
-                    async for chunk in process.output():
-                        log.write(chunk[:room])
-                        room -= min(room, len(chunk))
-                    return await process.wait()
+            return await self._log(inside, text, workspace.path, log_name, limits)
 
-    def _keeps(self, outcome: Result | Requeued | None) -> bool:
-        if not isinstance(outcome, Result) or self._keep == "none":
+    async def _command_in_root(
+        self, root: ContainerRoot, text: str, log_name: str, folder: str, limits: Limits
+    ) -> Exit:
+        """The sandbox is made by another tau, which sees the folders of the task at their places."""
+        config = self._files / "sandbox.json"
+        rules: dict[str, Any] = {"write": root.tops, "mode": "required"}
+        if (network := self._task.settings.get("sandbox", {}).get("network")) is not None:
+            rules["network"] = network
+        config.write_bytes(msgspec.json.encode({"sandbox": rules}))
+        inner = [*_tau(), "sandbox", "run", "--config", str(config), "--", text]
+        argv = [*root.argv(*([folder] if folder else [])), *inner]
+        return await self._log(self._runner, argv, self._files, log_name, limits)
+
+    async def _log(
+        self, runner: LocalRunner, command: str | Sequence[str], cwd: Path, log_name: str, limits: Limits
+    ) -> Exit:
+        room = MAX_OUTPUT_BYTES
+        with (self._files / log_name).open("wb") as log:
+            started = await runner.start(command, cwd=cwd, limits=limits, env=self._variables())
+            async with started as process:
+                async for chunk in process.output():
+                    log.write(chunk[:room])
+                    room -= min(room, len(chunk))
+                return await process.wait()
+
+    def _prefix(self) -> list[str]:
+        return [] if self._root is None else self._root.argv()
+
+    def _variables(self) -> dict[str, str]:
+        return {} if self._task.container is None else self._task.container.env
+
+    def _keeps(self, outcome: BatchResult | Requeued | None) -> bool:
+        if not isinstance(outcome, BatchResult) or self._keep == "none":
             return False
         return self._keep == "all" or outcome.status != "done"
 
-    def _result(self, status: Status, *, error: str = "") -> Result:
-        agent = self._agent
+    def _result(self, status: Status, *, error: str = "") -> BatchResult:
+        agent, schema = self._agent, self._task.output
+        output = None
+        if schema is not None and status == "done":
+            output, _ = answer_schemas.AnswerSchema(schema).read(agent.answer)
         session = next((self._files / "session").rglob("*.jsonl"), None)
-        return Result(
+        return BatchResult(
             id=self._lease.key,
             attempt=self._lease.attempt,
             status=status,
             answer=shortened(agent.answer, MAX_ANSWER_CHARS),
+            output=output,
             usage=dict(agent.usage),
             cost=agent.cost,
             turns=agent.turns,

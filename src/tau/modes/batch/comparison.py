@@ -6,7 +6,7 @@ from itertools import combinations
 from msgspec import Struct
 
 from tau.modes.batch.report import markdown_table
-from tau.modes.batch.run_folder import Result
+from tau.modes.batch.run_folder import BatchResult
 from tau.modes.batch.statistics import bootstrap_mean, mcnemar, pass_all, pass_at, wilson
 from tau.modes.batch.suite import Run
 
@@ -63,9 +63,9 @@ class BenchReport(Struct, frozen=True, rename="camel"):
     pairs: list[PairedScore]
 
 
-def compare(runs: Mapping[str, Run], results: Mapping[str, Result], repeats: int) -> BenchReport:
+def compare(runs: Mapping[str, Run], results: Mapping[str, BatchResult], repeats: int) -> BenchReport:
     names = list(dict.fromkeys(run.variant for run in runs.values()))
-    by_variant: dict[str, dict[tuple[str, int], Result]] = {name: {} for name in names}
+    by_variant: dict[str, dict[tuple[str, int], BatchResult]] = {name: {} for name in names}
     for key, run in runs.items():
         if key in results:
             by_variant[run.variant][run.task, run.repeat] = results[key]
@@ -74,7 +74,7 @@ def compare(runs: Mapping[str, Run], results: Mapping[str, Result], repeats: int
     return BenchReport(repeats, scores, pairs)
 
 
-def _score(name: str, found: Mapping[tuple[str, int], Result], repeats: int) -> VariantScore:
+def _score(name: str, found: Mapping[tuple[str, int], BatchResult], repeats: int) -> VariantScore:
     judged = {key: result for key, result in found.items() if result.status in JUDGED}
     passed = [result for result in judged.values() if result.status == "done"]
     low, high = wilson(len(passed), len(judged))
@@ -107,8 +107,8 @@ def _score(name: str, found: Mapping[tuple[str, int], Result], repeats: int) -> 
 def _pair(
     first: str,
     second: str,
-    ours: Mapping[tuple[str, int], Result],
-    theirs: Mapping[tuple[str, int], Result],
+    ours: Mapping[tuple[str, int], BatchResult],
+    theirs: Mapping[tuple[str, int], BatchResult],
 ) -> PairedScore:
     both = [
         (ours[key], theirs[key])

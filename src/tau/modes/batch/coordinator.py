@@ -15,9 +15,9 @@ from tau.base.errors import TauError
 from tau.base.tasks import spawn
 from tau.modes.batch.executor import Executor, Lease, Progress, Requeued
 from tau.modes.batch.limiter import Limiter, RateLimits
-from tau.modes.batch.run_folder import Dropped, Ended, Recorded, Result, Retried, RunFolder, Started
+from tau.modes.batch.run_folder import BatchResult, Dropped, Ended, Recorded, Retried, RunFolder, Started
 from tau.modes.batch.scheduler import Scheduler, Status, TaskPlan, TaskStart
-from tau.modes.batch.task import Task
+from tau.modes.batch.task import BatchTask
 from tau.modes.exit_status import DONE, FAILED, INTERRUPTED, TRY_LATER
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class AttemptEnded(Struct, frozen=True, rename="camel", tag_field="type", tag="t
 
 
 class TaskEnded(Struct, frozen=True, rename="camel", tag_field="type", tag="task_ended"):
-    result: Result
+    result: BatchResult
 
 
 class BatchNotice(Struct, frozen=True, rename="camel", tag_field="type", tag="notice"):
@@ -73,11 +73,11 @@ class Coordinator:
     def __init__(
         self,
         folder: RunFolder,
-        tasks: Mapping[str, Task],
+        tasks: Mapping[str, BatchTask],
         executor: Executor,
         options: BatchOptions,
         tell: Callable[[BatchEvent], None],
-        limit_of: Callable[[Task], str],
+        limit_of: Callable[[BatchTask], str],
         deliveries: "Deliveries | None" = None,
     ) -> None:
         self._folder = folder
@@ -184,10 +184,12 @@ class Coordinator:
         except asyncio.CancelledError:
             outcome = self._cancelled(key, start.attempt)
         except TauError as error:
-            outcome = Result(id=key, attempt=start.attempt, status="failed", error=str(error))
+            outcome = BatchResult(id=key, attempt=start.attempt, status="failed", error=str(error))
         except Exception as error:
             log.error(f"The attempt at {key} failed.", error)
-            outcome = Result(id=key, attempt=start.attempt, status="failed", error=f"Internal error: {error}")
+            outcome = BatchResult(
+                id=key, attempt=start.attempt, status="failed", error=f"Internal error: {error}"
+            )
         finally:
             del self._work[key]
             progress = self.running.pop(key)
@@ -226,7 +228,7 @@ class Coordinator:
         if wait_s > self._options.max_wait_s or self._refusals.get(name, 0) > MAX_REFUSALS:
             self.stop(f"Stopped: {name} accepts no requests for now ({outcome.reason})", TRY_LATER)
 
-    def _finish(self, key: str, fence: int, result: Result) -> None:
+    def _finish(self, key: str, fence: int, result: BatchResult) -> None:
         if self._fences.get(key) != fence:
             self._folder.write(Dropped(key, fence, result.status))
             return
@@ -244,14 +246,14 @@ class Coordinator:
         if self._options.fail_fast and self._failures >= self._options.fail_fast:
             self.stop(f"Stopped after {self._failures} failed tasks.", FAILED)
 
-    def _cancelled(self, key: str, attempt: int) -> Result | Requeued:
+    def _cancelled(self, key: str, attempt: int) -> BatchResult | Requeued:
         if self._is_over_cost():
             return Requeued("The cost limit is reached.", refused=False, cost=_cost(self.running[key]))
         cost = _cost(self.running[key])
-        return Result(id=key, attempt=attempt, status="cancelled", error="Cancelled.", cost=cost)
+        return BatchResult(id=key, attempt=attempt, status="cancelled", error="Cancelled.", cost=cost)
 
     def _record_cancelled(self, key: str, why: str) -> None:
-        result = Result(id=key, attempt=0, status="cancelled", error=why)
+        result = BatchResult(id=key, attempt=0, status="cancelled", error=why)
         self._folder.write(Recorded(key, 0, result))
         self._tell(TaskEnded(result))
 
@@ -266,7 +268,7 @@ class Coordinator:
         return Limiter(self._options.jobs, self._options.limits.get(name, RateLimits()))
 
 
-def count_statuses(results: Mapping[str, Result]) -> dict[Status, int]:
+def count_statuses(results: Mapping[str, BatchResult]) -> dict[Status, int]:
     counts: dict[Status, int] = {}
     for result in results.values():
         counts[result.status] = counts.get(result.status, 0) + 1

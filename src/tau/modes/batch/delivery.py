@@ -11,8 +11,8 @@ from msgspec import Struct
 from tau.base.errors import TauError
 from tau.base.run import OUTSIDE, QUIET, Limits, LocalRunner, capture, secret_environ
 from tau.base.text import clean_line, shortened
-from tau.modes.batch.run_folder import Delivery, Result, RunFolder
-from tau.modes.batch.task import Task
+from tau.modes.batch.run_folder import BatchResult, Delivery, RunFolder
+from tau.modes.batch.task import BatchTask
 from tau.modes.batch.workspace import GIT, Workspaces
 
 DeliveryKind = Literal["branch", "pr"]
@@ -34,13 +34,13 @@ class Deliveries:
         self._workspaces = workspaces
         self._runner = runner
 
-    def is_due(self, task: Task, result: Result | None) -> bool:
+    def is_due(self, task: BatchTask, result: BatchResult | None) -> bool:
         if result is None or result.status != "done" or not result.patch or not task.repo:
             return False
         last = self._folder.state.deliveries.get(result.id)
         return last is None or not last.done
 
-    async def deliver(self, task: Task, result: Result) -> str:
+    async def deliver(self, task: BatchTask, result: BatchResult) -> str:
         """Returns the branch, or the address of the pull request. Raises TauError."""
         branch = f"tau/{result.id}"
         self._folder.write(Delivery(result.id, self._kind, branch))
@@ -53,7 +53,7 @@ class Deliveries:
         self._folder.write(Delivery(result.id, self._kind, target, done=True))
         return target
 
-    async def _commit(self, mirror: Path, task: Task, result: Result) -> str:
+    async def _commit(self, mirror: Path, task: BatchTask, result: BatchResult) -> str:
         """The same result always gives the same commit."""
         index = mirror / f"index-{result.id}"
         env = {
@@ -74,7 +74,7 @@ class Deliveries:
         finally:
             index.unlink(missing_ok=True)
 
-    async def _open_pull_request(self, mirror: Path, source: str, branch: str, task: Task) -> str:
+    async def _open_pull_request(self, mirror: Path, source: str, branch: str, task: BatchTask) -> str:
         found = await self._run(
             ("gh", "pr", "list", "--repo", source, "--head", branch, "--state", "all", "--json", "url"),
             mirror,
@@ -102,5 +102,5 @@ class Deliveries:
         return said
 
 
-def _subject(task: Task) -> str:
+def _subject(task: BatchTask) -> str:
     return shortened(" ".join(task.prompt.split()), 72)

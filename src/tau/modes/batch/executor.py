@@ -1,19 +1,21 @@
 """What starts attempts: on this machine, or elsewhere."""
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
 
-from tau.modes.batch.run_folder import Result, TaskUsage
-from tau.modes.batch.task import Task
+from tau.modes.batch.run_folder import BatchResult, TaskUsage
+from tau.modes.batch.task import BatchTask
 
 
 class Lease(Struct, frozen=True):
     """One attempt at a task. The fence tells its result from those of earlier attempts."""
 
     key: str
-    task: Task
+    task: BatchTask
     attempt: int
     fence: int
 
@@ -43,5 +45,12 @@ class Executor(Protocol):
         """How many attempts can run at once now."""
         ...
 
-    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> Result | Requeued: ...
+    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> BatchResult | Requeued: ...
     async def close(self) -> None: ...
+
+
+def set_aside(files: Path, fence: int) -> None:
+    """The files of an earlier attempt; what was requeued leaves none."""
+    shutil.move(files, files.with_name(f"{files.name}.before-{fence}"))
+    files.mkdir(parents=True)
+    shutil.move(files.with_name(f"{files.name}.before-{fence}"), files / f"before-{fence}")

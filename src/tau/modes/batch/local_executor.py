@@ -2,15 +2,14 @@
 
 import asyncio
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tau.base.run import LocalRunner
 from tau.base.sizes import GIB, MIB
 from tau.modes.batch.attempt import Attempt
-from tau.modes.batch.executor import Lease, Progress, Requeued
-from tau.modes.batch.run_folder import Result
+from tau.modes.batch.executor import Lease, Progress, Requeued, set_aside
+from tau.modes.batch.run_folder import BatchResult
 from tau.modes.batch.workspace import Workspaces
 
 MEMORY_A_JOB_BYTES = 256 * MIB
@@ -41,10 +40,10 @@ class LocalExecutor:
     def capacity(self) -> int:
         return self._jobs
 
-    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> Result | Requeued:
+    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> BatchResult | Requeued:
         files = self._folder / "tasks" / lease.key
         if files.exists():
-            await asyncio.to_thread(_set_aside, files, lease.fence)
+            await asyncio.to_thread(set_aside, files, lease.fence)
         common = (self._workspaces, self._runner, tell, self._flags, self._keep, self._instead(lease.key))
         attempt = Attempt(lease, files, *common)
         return await attempt.run()
@@ -68,10 +67,3 @@ def _free_memory() -> int:
     except OSError:
         pass
     return 4 * GIB
-
-
-def _set_aside(files: Path, fence: int) -> None:
-    """The files of an earlier attempt; what was requeued leaves none."""
-    shutil.move(files, files.with_name(f"{files.name}.before-{fence}"))
-    files.mkdir(parents=True)
-    shutil.move(files.with_name(f"{files.name}.before-{fence}"), files / f"before-{fence}")

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from tau.base.text import clean_line, shortened
-from tau.modes.batch.run_folder import BatchState, Result
-from tau.modes.batch.task import Task
+from tau.modes.batch.run_folder import BatchResult, BatchState
+from tau.modes.batch.task import BatchTask
 
 HEAD = ("task", "status", "attempt", "turns", "tokens", "cost", "minutes", "reason")
 NUMBERS = frozenset({2, 3, 4, 5, 6})
 
 
-def result_rows(tasks: Mapping[str, Task], state: BatchState) -> list[tuple[str, ...]]:
+def result_rows(tasks: Mapping[str, BatchTask], state: BatchState) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for key in tasks:
         result = state.results.get(key)
@@ -22,7 +22,7 @@ def result_rows(tasks: Mapping[str, Task], state: BatchState) -> list[tuple[str,
     return rows
 
 
-def _row(result: Result) -> tuple[str, ...]:
+def _row(result: BatchResult) -> tuple[str, ...]:
     return (
         result.id,
         result.status,
@@ -35,7 +35,7 @@ def _row(result: Result) -> tuple[str, ...]:
     )
 
 
-def summary_line(tasks: Mapping[str, Task], state: BatchState) -> str:
+def summary_line(tasks: Mapping[str, BatchTask], state: BatchState) -> str:
     """`8 of 10 tasks done, 1 failed, 1 waiting; $1.20`."""
     counts: dict[str, int] = {}
     for row in result_rows(tasks, state):
@@ -45,7 +45,7 @@ def summary_line(tasks: Mapping[str, Task], state: BatchState) -> str:
     return f"{done} of {len(tasks)} tasks done{rest}; ${state.spent:.2f}"
 
 
-def markdown_report(tasks: Mapping[str, Task], state: BatchState) -> str:
+def markdown_report(tasks: Mapping[str, BatchTask], state: BatchState) -> str:
     lines = [
         "# Batch",
         "",
@@ -56,7 +56,7 @@ def markdown_report(tasks: Mapping[str, Task], state: BatchState) -> str:
     return "\n".join(lines)
 
 
-def html_report(tasks: Mapping[str, Task], state: BatchState) -> str:
+def html_report(tasks: Mapping[str, BatchTask], state: BatchState) -> str:
     rows = "\n".join(
         f"<tr class={row[1]}>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
         for row in result_rows(tasks, state)

@@ -13,7 +13,7 @@ from tau.base.files import make_private, write_atomic
 from tau.base.jsonl import JsonlFile, read_jsonl
 from tau.base.version import VERSION
 from tau.modes.batch.scheduler import Status
-from tau.modes.batch.task import Task, key_of
+from tau.modes.batch.task import BatchTask, key_of
 
 JOURNAL, RESULTS, TASKS, OPTIONS = "journal.jsonl", "results.jsonl", "tasks.jsonl", "batch.json"
 
@@ -33,13 +33,14 @@ class TaskUsage(Struct, frozen=True, rename="camel"):
         return self.input + self.output + self.cache_read + self.cache_write
 
 
-class Result(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class BatchResult(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """How a task ended. Files are named relative to the folder of the batch."""
 
     id: str
     attempt: int
     status: Status
     answer: str = ""
+    output: Any = None  # the answer of a task with a schema
     patch: str = ""
     base_commit: str = ""
     usage: dict[str, TaskUsage] = {}
@@ -50,6 +51,7 @@ class Result(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     worker: str = ""
     session: str = ""
     check_exit: int | None = None
+    reward: float | None = None  # of a check that gives one
     collected: list[str] = []
     workspace: str = ""
     error: str = ""
@@ -82,7 +84,7 @@ class Ended(Struct, frozen=True, tag_field="type", tag="ended"):
 class Recorded(Struct, frozen=True, tag_field="type", tag="result"):
     task: str
     fence: int
-    result: Result
+    result: BatchResult
 
 
 class Dropped(Struct, frozen=True, tag_field="type", tag="dropped"):
@@ -114,7 +116,7 @@ Record: TypeAlias = Started | Ended | Recorded | Dropped | Delivery | Retried
 class BatchState(Struct):
     """What the journal says."""
 
-    results: dict[str, Result] = {}
+    results: dict[str, BatchResult] = {}
     attempts: dict[str, int] = {}
     open: dict[str, Started] = {}
     deliveries: dict[str, Delivery] = {}
@@ -157,7 +159,7 @@ class RunFolder:
         self._results = JsonlFile(path / RESULTS)
 
     @classmethod
-    def create(cls, path: Path, tasks: Iterable[Task], options: dict[str, Any]) -> "RunFolder":
+    def create(cls, path: Path, tasks: Iterable[BatchTask], options: dict[str, Any]) -> "RunFolder":
         """Raises UsageError if the folder holds something else."""
         if path.exists() and any(path.iterdir()):
             raise UsageError(f'The folder "{path}" is not empty; choose another with --out.')
@@ -181,10 +183,12 @@ class RunFolder:
         except (OSError, msgspec.MsgspecError) as error:
             raise SessionError(f"{self.path / OPTIONS} cannot be read: {error}.") from None
 
-    def tasks(self) -> dict[str, Task]:
+    def tasks(self) -> dict[str, BatchTask]:
         try:
             lines = read_jsonl(self.path / TASKS).lines
-            return {key_of(task): task for task in (msgspec.json.decode(line, type=Task) for line in lines)}
+            return {
+                key_of(task): task for task in (msgspec.json.decode(line, type=BatchTask) for line in lines)
+            }
         except (OSError, msgspec.MsgspecError) as error:
             raise SessionError(f"{self.path / TASKS} cannot be read: {error}.") from None
 

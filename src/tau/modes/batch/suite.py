@@ -2,30 +2,27 @@
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from tau.base.errors import ConfigError, UsageError
-from tau.modes.batch.task import Budget, Task
+from tau.base.late import late
+from tau.modes.batch.suite_task import SuiteTask
+from tau.modes.batch.task import BatchTask
+
+harbor = late("tau.modes.batch.formats.harbor")
+swe_bench = late("tau.modes.batch.formats.swe_bench")
+terminal_bench = late("tau.modes.batch.formats.terminal_bench")
+
+Loaded = TypeVar("Loaded")
 
 BUNDLED = Path(__file__).with_name("suite")
 TASK_FILE = "task.toml"
 MAX_TASKS = 10_000
-
-
-class SuiteTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`task.toml`. `check` and `solution` are shell scripts; the agent sees neither."""
-
-    prompt: str
-    check: str
-    solution: str = ""
-    setup: str = ""
-    files: dict[str, str] = {}
-    budget: Budget = Budget()
 
 
 class Variant(Struct, frozen=True):
@@ -49,42 +46,62 @@ class Run(Struct, frozen=True):
 
 
 def load_suite(path: Path) -> dict[str, SuiteTask]:
-    """Raises UsageError and ConfigError."""
+    """A folder of tasks, or a file of SWE-bench rows. Raises UsageError and ConfigError."""
+    if path.is_file():
+        return _read(path, swe_bench.load_swe_bench)
     if not path.is_dir():
         raise UsageError(f'There is no suite "{path}": it is a folder with a folder for each task.')
+    folders = [path] if harbor.is_harbor(path) else sorted(path.iterdir())
     found: dict[str, SuiteTask] = {}
-    for file in sorted(path.glob(f"*/{TASK_FILE}"))[:MAX_TASKS]:
-        try:
-            found[file.parent.name] = msgspec.convert(
-                tomllib.loads(file.read_text(encoding="utf-8")), SuiteTask
+    for folder in folders[:MAX_TASKS]:
+        if harbor.is_harbor(folder):
+            found[folder.name] = _read(folder / TASK_FILE, lambda file: harbor.load_harbor(file.parent))
+        elif (folder / TASK_FILE).is_file():
+            found[folder.name] = _read(folder / TASK_FILE, _load)
+        elif (folder / "task.yaml").is_file():
+            found[folder.name] = _read(
+                folder / "task.yaml", lambda file: terminal_bench.load_terminal_bench(file.parent)
             )
-        except (OSError, ValueError, msgspec.ValidationError) as error:
-            raise ConfigError(f"{error}.".replace("..", "."), path=file) from None
     if not found:
-        raise UsageError(f'"{path}" has no tasks: no folder in it has a {TASK_FILE}.')
+        raise UsageError(f'"{path}" has no tasks: no folder in it has a {TASK_FILE} or task.yaml.')
     return found
+
+
+def _load(file: Path) -> SuiteTask:
+    return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), SuiteTask)
+
+
+def _read(file: Path, load: Callable[[Path], Loaded]) -> Loaded:
+    try:
+        return load(file)
+    except (OSError, ValueError, msgspec.ValidationError) as error:
+        raise ConfigError(f"{error}.".replace("..", "."), path=file) from None
 
 
 def make_tasks(
     suite: Path, tasks: Mapping[str, SuiteTask], variants: Sequence[Variant], repeats: int, folder: Path
-) -> dict[str, tuple[Run, Task]]:
+) -> dict[str, tuple[Run, BatchTask]]:
     """The tasks of a batch in `folder`, by id. Agents see neither the suite nor other runs."""
     hidden = [str(path) for path in (suite.resolve(), folder / "tasks", folder / "tasks.jsonl")]
-    made: dict[str, tuple[Run, Task]] = {}
+    made: dict[str, tuple[Run, BatchTask]] = {}
     for variant in variants:
-        settings = _hide(variant.settings, hidden)
         for name, one in tasks.items():
+            settings = _hide(_joined(one.settings, variant.settings), hidden)
             for repeat in range(1, repeats + 1):
                 run = Run(name, variant.name, repeat)
                 made[run.id] = (
                     run,
-                    Task(
+                    BatchTask(
                         id=run.id,
                         prompt=one.prompt,
                         model=variant.model,
                         settings=settings,
+                        repo=one.repo,
+                        commit=one.commit,
                         budget=one.budget,
                         files=one.files,
+                        judge=one.judge,
+                        container=one.container,
                         setup=one.setup,
                         check=strict(one.check),
                     ),
@@ -95,6 +112,12 @@ def make_tasks(
 def strict(script: str) -> str:
     """A shell script that ends at its first failure."""
     return f"set -e\n{script}"
+
+
+def _joined(task: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a task, and over them those of a variant."""
+    sections = {name: value for name, value in variant.items() if isinstance(value, dict)}
+    return {**task, **variant, **{name: {**task.get(name, {}), **value} for name, value in sections.items()}}
 
 
 def _hide(settings: Mapping[str, Any], paths: Sequence[str]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from string import Formatter
 from typing import Annotated, Any, Literal
@@ -14,7 +14,12 @@ from msgspec import Meta, Struct
 
 from tau.ai.model import ThinkingLevel
 from tau.base.errors import UsageError
+from tau.base.late import late
 from tau.base.sizes import MIB, format_bytes
+from tau.modes.batch.check_verdict import Judge
+from tau.modes.batch.task_container import TaskContainer
+
+schema_check = late("tau.coding.task.schema_check")
 
 MAX_FILE_BYTES = 1024 * MIB
 MAX_PROMPT_BYTES = MIB
@@ -41,7 +46,9 @@ class Resources(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     labels: dict[str, PositiveNumber] = {}
 
 
-class Task(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel"):
+class BatchTask(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel"
+):
     """One line of a task file. `check` is a shell command whose exit code judges the work."""
 
     id: str = ""
@@ -63,6 +70,9 @@ class Task(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     collect: list[str] = []
     attempts: Annotated[int, Meta(ge=1, le=20)] = 1
     after: list[str] = []
+    output: dict[str, Any] | None = None  # a JSON Schema of the answer
+    judge: Judge = Judge()
+    container: TaskContainer | None = None
     resources: Resources = Resources()
 
     def problems(self) -> Iterator[str]:
@@ -79,6 +89,8 @@ class Task(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
             yield 'repo: repository and commit cannot begin with "-".'
         if self.commit and not self.repo:
             yield "commit: needs repo."
+        if self.output is not None and (why := schema_check.schema_problem(self.output)):
+            yield f"output: no JSON Schema: {why.rstrip('.')}."
         for name in self.env:
             if not _NAME.fullmatch(name):
                 yield f'env: "{name[:80]}" is no name of a variable; values do not belong in a task file.'
@@ -94,37 +106,54 @@ class Task(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 class TaskList(Struct, frozen=True):
     """Tasks by key, in order. The key is the id, or a hash of the task."""
 
-    tasks: dict[str, Task]
+    tasks: dict[str, BatchTask]
 
 
-def key_of(task: Task) -> str:
+def key_of(task: BatchTask) -> str:
     return task.id or hashlib.sha256(msgspec.json.encode(task, order="sorted")).hexdigest()[:16]
+
+
+def provider_of(model: str) -> str:
+    """What shares limits: the provider if the model names one."""
+    return model.partition("/")[0] if "/" in model else model or "the provider"
 
 
 def load_tasks(path: Path, template: str | None = None) -> TaskList:
     """Read a task file, or rows that fill the template. Raises UsageError naming each bad line and field."""
+    tasks = check_tasks(
+        (
+            (f"{path}:{number}", row if template is None else _fill(template, row))
+            for number, row in _rows(path)
+        ),
+        path.parent,
+    )
+    if not tasks.tasks:
+        raise UsageError(f"{path} has no tasks.")
+    return tasks
+
+
+def check_tasks(rows: Iterable[tuple[str, object]], folder: Path) -> TaskList:
+    """Tasks, or JSON objects, each with a name for its place. Raises UsageError naming each bad field."""
     found: list[str] = []
-    tasks: dict[str, Task] = {}
-    lines: dict[str, int] = {}
-    for number, row in _rows(path):
+    tasks: dict[str, BatchTask] = {}
+    places: dict[str, str] = {}
+    for place, row in rows:
         try:
-            task = _task(row if template is None else _fill(template, row), path.parent)
+            task = row if isinstance(row, BatchTask) else _task(row, folder)
         except (ValueError, msgspec.ValidationError, RecursionError) as error:
-            found.append(f"{path}:{number}: {_field_first(str(error))}")
+            found.append(f"{place}: {_field_first(str(error))}")
             continue
-        found += (f"{path}:{number}: {problem}" for problem in task.problems())
+        found += (f"{place}: {problem}" for problem in task.problems())
         key = key_of(task)
         if key in tasks:
             what = f'id: "{key}" is also' if task.id else "the same task is"
-            found.append(f"{path}:{number}: {what} on line {lines[key]}.")
+            found.append(f"{place}: {what} {places[key]}.")
         tasks[key] = task
-        lines[key] = number
-    found += (f"{path}:{lines[key]}: {problem}" for key, problem in _order_problems(tasks))
+        places[key] = place
+    found += (f"{places[key]}: {problem}" for key, problem in _order_problems(tasks))
     if found:
         more = f"\n... and {len(found) - MAX_PROBLEMS} more" if len(found) > MAX_PROBLEMS else ""
         raise UsageError("\n".join(found[:MAX_PROBLEMS]) + more)
-    if not tasks:
-        raise UsageError(f"{path} has no tasks.")
     return TaskList(tasks)
 
 
@@ -158,10 +187,10 @@ def _rows(path: Path) -> Iterator[tuple[int, object]]:
                 yield number, ValueError(f"not JSON: {error}.")
 
 
-def _task(row: object, folder: Path) -> Task:
+def _task(row: object, folder: Path) -> BatchTask:
     if isinstance(row, ValueError):
         raise row
-    task = msgspec.convert(row, Task)
+    task = msgspec.convert(row, BatchTask)
     if not task.prompt_file:
         return task
     if task.prompt:
@@ -185,7 +214,7 @@ def _fill(template: str, row: object) -> object:
     wanted = _placeholders(template)
     if missing := [name for name in wanted if name not in row]:
         return ValueError(f"{missing[0]}: the template needs it, and the row does not have it.")
-    fields = {field.encode_name for field in msgspec.structs.fields(Task)} - {"prompt", "promptFile"}
+    fields = {field.encode_name for field in msgspec.structs.fields(BatchTask)} - {"prompt", "promptFile"}
     known = {name: value for name, value in row.items() if name in fields and value not in ("", None)}
     text = "".join(
         literal + ("" if name is None else str(row[name]))
@@ -201,7 +230,7 @@ def _placeholders(template: str) -> Sequence[str]:
         raise UsageError(f"The template is invalid: {error}; write {{{{ for a brace.") from None
 
 
-def _order_problems(tasks: Mapping[str, Task]) -> Iterator[tuple[str, str]]:
+def _order_problems(tasks: Mapping[str, BatchTask]) -> Iterator[tuple[str, str]]:
     """Unknown ids in `after`, and cycles."""
     waits = {key: list(task.after) for key, task in tasks.items()}
     for key, names in waits.items():

@@ -1,4 +1,4 @@
-"""The folder an attempt works in: a worktree of a mirrored repository, a given folder, or an empty one."""
+"""The folder an attempt works in: a clone of a mirrored repository, a given folder, or an empty one."""
 
 import asyncio
 import hashlib
@@ -41,11 +41,10 @@ class SetupError(TauError):
 
 
 class TaskWorkspace(Struct, frozen=True):
-    """`base` is the commit it started from; `mirror` the repository that its worktree belongs to."""
+    """`base` is the commit it started from."""
 
     path: Path
     base: str = ""
-    mirror: Path | None = None
     own: bool = True  # made for this attempt, and removed with it
 
 
@@ -69,16 +68,19 @@ class Workspaces:
         if not repo:
             make_private(path)
             return TaskWorkspace(path)
-        mirror, _ = await self.mirror(repo, commit)
+        mirror, source = await self.mirror(repo, commit)
         async with self._lock(str(mirror)):
-            await self._git(mirror, "worktree", "prune")
             base = await self._git(
                 mirror, "rev-parse", "--verify", "--quiet", f"{commit or 'HEAD'}^{{commit}}"
             )
             if not base:
                 raise SetupError(f'commit: "{commit or "HEAD"}" is not in {repo}.')
-            await self._git(mirror, "worktree", "add", "--detach", "--force", str(path), base, check=True)
-        return TaskWorkspace(path, base, mirror)
+            # Not a worktree: that one could move the branches that other tasks begin with.
+            clone = ("clone", "--quiet", "--shared", "--no-checkout", "--", str(mirror), str(path))
+            await self._git(mirror.parent, *clone, check=True)
+        await self._git(path, "remote", "set-url", "origin", source, check=True)
+        await self._git(path, "checkout", "--quiet", "--detach", base, check=True)
+        return TaskWorkspace(path, base)
 
     async def write_patch(self, workspace: TaskWorkspace, target: Path) -> None:
         """Write all changes since the base, with untracked and binary files, if there are any.
@@ -115,9 +117,6 @@ class Workspaces:
         if not workspace.own:
             return
         await asyncio.to_thread(shutil.rmtree, workspace.path, ignore_errors=True)
-        if workspace.mirror is not None:
-            async with self._lock(str(workspace.mirror)):
-                await self._git(workspace.mirror, "worktree", "prune")
 
     async def mirror(self, repo: str, commit: str) -> tuple[Path, str]:
         """The bare copy of a repository, with this commit if it has it, and where it comes from."""
@@ -127,11 +126,14 @@ class Workspaces:
         async with self._lock(str(mirror)):
             if not (mirror / "HEAD").exists():
                 make_private(mirror.parent)
-                part = mirror.with_suffix(".part")
+                part = mirror.with_suffix(f".part-{os.getpid()}")  # on a cluster, others may clone it too
                 await asyncio.to_thread(shutil.rmtree, part, ignore_errors=True)
                 words = ("clone", "--quiet", "--bare", "--no-hardlinks", "--", source, str(part))
                 await self._git(mirror.parent, *words, check=True)
-                part.rename(mirror)
+                try:
+                    part.rename(mirror)
+                except OSError:  # another process was faster
+                    await asyncio.to_thread(shutil.rmtree, part, ignore_errors=True)
             elif commit and not await self._git(mirror, "cat-file", "-t", f"{commit}^{{commit}}"):
                 fetch = ("fetch", "--quiet", "--no-auto-gc", "--", source, "+refs/*:refs/*")
                 await self._git(mirror, *fetch, check=True)

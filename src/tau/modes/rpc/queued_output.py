@@ -25,7 +25,8 @@ class QueuedOutput(OutputStream):
         self._on_over = on_over
         self._loop = asyncio.get_running_loop()
         self._queue: list[bytes] = []
-        self._waiting_bytes = 0
+        self._waiting_bytes = 0  # in the queue
+        self._written_bytes = 0  # by the write that is going on
         self._changed = threading.Condition()
         self._closed = False
         self._failure: TauError | None = None
@@ -34,7 +35,7 @@ class QueuedOutput(OutputStream):
 
     def write_all(self, pieces: Sequence[bytes]) -> None:
         with self._changed:
-            while self._waiting_bytes > MAX_WAITING_BYTES and not self._is_over:
+            while self._waiting_bytes + self._written_bytes > MAX_WAITING_BYTES and not self._is_over:
                 self._changed.wait()
             if self._failure is not None:
                 raise self._failure
@@ -62,12 +63,13 @@ class QueuedOutput(OutputStream):
                 if not self._queue:
                     return
                 pieces, self._queue = self._queue, []
+                self._written_bytes, self._waiting_bytes = self._waiting_bytes, 0
             try:
                 super().write_all(pieces)
             except TauError as error:
                 self._failure = error
             with self._changed:
-                self._waiting_bytes -= sum(map(len, pieces))
+                self._written_bytes = 0
                 self._changed.notify_all()
             if self._is_over:
                 with suppress(RuntimeError):  # the loop has ended

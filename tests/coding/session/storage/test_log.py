@@ -15,7 +15,8 @@ from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessa
 from tau.base.errors import SessionError
 from tau.coding.session.entries import CustomMessageEntry, ModelChange, SessionInfo, ThinkingLevelChange
 from tau.coding.session.storage.line_storage import FileStorage
-from tau.coding.session.storage.log import SessionLog, file_name, folder_name, new_session_id
+from tau.coding.session.storage.log import SessionLog, file_name, new_session_id
+from tau.config.paths import folder_name
 
 
 def answer(text: str) -> AssistantMessage:

@@ -35,6 +35,7 @@ ONE_LINE = frozenset(
         "add-dir",
         "agents",
         "lsp",
+        "marketplace",
         "plugins",
         "reload-plugins",
         "mcp",

@@ -28,8 +28,6 @@ loader = late("tau.coding.session.storage.loader")
 _DURABLE = frozenset({"message", "custom_message", "compaction"})
 _LARGE_LINE_BYTES = 256 * KIB  # a shorter line has no image large enough for its own file
 _REFERENCE = b'"blob:sha256:'
-MAX_NAME_BYTES = 240  # of a file name: common file systems allow up to 255
-SHOWN_FOLDER_CHARS = 50
 
 
 class SessionLog:
@@ -288,17 +286,6 @@ def new_entry_id(taken: Container[str]) -> str:
         id = os.urandom(4).hex()
         if id not in taken:
             return id
-
-
-def folder_name(cwd: Path) -> str:
-    """The folder that holds the sessions of a working folder: `/home/me/x` gives `--home-me-x--`."""
-    text = str(cwd)
-    for separator in ("/", "\\", ":"):
-        text = text.lstrip(separator).replace(separator, "-")
-    if len(os.fsencode(text)) > MAX_NAME_BYTES:
-        digest = hashlib.sha256(os.fsencode(str(cwd))).hexdigest()
-        text = f"{digest[:16]}-{text[-SHOWN_FOLDER_CHARS:]}"
-    return f"--{text}--"
 
 
 def file_name(timestamp: str, id: str) -> str:

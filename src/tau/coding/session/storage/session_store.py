@@ -9,7 +9,8 @@ from tau.ai.normalization import clean
 from tau.base.errors import UsageError
 from tau.base.files import mode_of, modified_ns, typed_path
 from tau.base.late import late
-from tau.coding.session.storage.log import SessionLog, folder_name
+from tau.coding.session.storage.log import SessionLog
+from tau.config.paths import folder_name
 
 forks = late("tau.coding.session.storage.fork")
 hashlib = late("hashlib")

@@ -34,6 +34,7 @@ _WORDS: dict[str, tuple[_Choice, ...]] = {
         ("restart", "Restart one or all"),
         ("check", "Show errors in files"),
     ),
+    "marketplace": (("list", "Show all"), ("add", "Add a folder or repository"), ("remove", "Forget one")),
     "mcp": (
         ("list", "Show all servers and their state"),
         ("add", "Add a server"),

@@ -5,6 +5,7 @@ from contextlib import closing
 
 from tau.base.errors import UsageError
 from tau.base.run import LocalRunner
+from tau.coding.debug.doctor_check import check_debug_adapters
 from tau.coding.doctor import DoctorInput, is_healthy, run_checks
 from tau.coding.lsp.doctor_check import check_language_servers
 from tau.ext.hooks.hook_check import check_hooks
@@ -21,7 +22,9 @@ async def doctor(context: CommandContext, rest: str) -> None:
     try:
         with closing(LocalRunner()) as runner:
             given = DoctorInput(paths=context.paths, cwd=context.cwd, environ=os.environ, runner=runner)
-            checks = await run_checks(given, (check_hooks, check_mcp, check_language_servers))
+            checks = await run_checks(
+                given, (check_hooks, check_mcp, check_language_servers, check_debug_adapters)
+            )
     finally:
         context.activity.hide()
     rows = [

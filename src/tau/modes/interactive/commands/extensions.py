@@ -6,7 +6,7 @@ from tau.base.late import late
 from tau.modes.extensions_report import run_command
 from tau.modes.interactive.command_context import CommandContext
 
-stores = late("tau.ext.plugins.store")
+commands = late("tau.ext.plugins.commands")
 
 
 async def extensions(context: CommandContext, rest: str) -> None:
@@ -15,9 +15,16 @@ async def extensions(context: CommandContext, rest: str) -> None:
     context.say(await asyncio.to_thread(lambda: run_command(rest, session.supplies(), context.paths)))
 
 
+async def marketplace(context: CommandContext, rest: str) -> None:
+    """Raises TauError."""
+    plugins = commands.Plugins(context.paths, context.require_session().cwd)
+    context.say("\n".join(await asyncio.to_thread(plugins.marketplace, tuple(rest.split()))))
+
+
 async def plugins(context: CommandContext, rest: str) -> None:
     """Installed plugins, and the Python extensions of this session with what is wrong with them."""
-    rows = await asyncio.to_thread(lambda: stores.PluginStore(context.paths.home / "plugins").records())
+    installed = commands.Plugins(context.paths, context.require_session().cwd)
+    rows = await asyncio.to_thread(installed.records)
     lines = [f"{one.name} {one.version} ({one.source}){'' if one.enabled else ' [off]'}" for one in rows]
     extensions = context.require_session().extensions
     for one in () if extensions is None else extensions.report():

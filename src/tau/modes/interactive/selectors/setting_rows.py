@@ -30,9 +30,9 @@ TABS: Mapping[str, tuple[str, ...]] = {
     ),
     "Tools": (
         *("tools", "sandbox", "bash", "shellPath", "async", "eval", "python", "rpc", "task", "irc", "mcp"),
-        *("ssh", "fetch", "web_search", "providers", "exa", "searxng"),
+        *("ssh", "fetch", "web_search", "providers", "exa", "searxng", "github"),
     ),
-    "Files": ("read", "edit", "search", "commit", "lsp"),
+    "Files": ("read", "edit", "search", "commit", "lsp", "debug"),
 }
 OTHER = "More"
 SCREEN_GROUPS = ("theme", "statusLine", "display", "interaction")

@@ -1,4 +1,4 @@
-"""Says, without decoding the table, whether a folder may have language servers."""
+"""Says, without decoding a table, whether a folder may have language servers or debug adapters."""
 
 import os
 from collections.abc import Iterator
@@ -8,22 +8,26 @@ from pathlib import Path
 from tau.base.files import typed_path
 from tau.config.paths import Paths, repo_root
 
-TABLE = Path(__file__).with_name("servers.json")
-CONFIG_NAMES = ("lsp.json", ".lsp.json", "lsp.yaml", "lsp.yml")
 PROJECT_FOLDERS = (".tau", ".omp", ".pi", ".claude")
 MAX_LISTED = 5_000  # entries of a folder that are compared with markers
 MAX_CHECKED = 1_000  # a folder with more of them is looked at in a thread
 
 
-def may_have_servers(cwd: Path, paths: Paths) -> bool:
-    """Whether something there is named in the table, or can define servers. Never a wrong no."""
+def definition_names(stem: str) -> tuple[str, ...]:
+    """The files that define programs: `lsp.json` and the like."""
+    return f"{stem}.json", f".{stem}.json", f"{stem}.yaml", f"{stem}.yml"
+
+
+def may_have_programs(table: Path, stem: str, cwd: Path, paths: Paths) -> bool:
+    """Whether something there is named in the table, or can define programs. Never a wrong no."""
+    own = definition_names(stem)
     for folder in (paths.home, typed_path("~")):
-        if any(os.path.lexists(f"{folder}/{name}") for name in CONFIG_NAMES):
+        if any(os.path.lexists(f"{folder}/{name}") for name in own):
             return True
-    table = TABLE.read_text(encoding="utf-8")
+    text = table.read_text(encoding="utf-8")
     for folder in {cwd, repo_root(cwd) or cwd}:
         names = list(islice(folder_names(folder), MAX_CHECKED + 1))
-        if len(names) > MAX_CHECKED or any(_is_known(name, table) for name in names):
+        if len(names) > MAX_CHECKED or any(_is_known(name, text, own) for name in names):
             return True
     return False
 
@@ -36,7 +40,7 @@ def folder_names(folder: Path) -> Iterator[str]:
         return
 
 
-def _is_known(name: str, table: str) -> bool:
-    if name in CONFIG_NAMES or name in PROJECT_FOLDERS or f'"{name}"' in table or f'"{name}/' in table:
+def _is_known(name: str, table: str, own: tuple[str, ...]) -> bool:
+    if name in own or name in PROJECT_FOLDERS or f'"{name}"' in table or f'"{name}/' in table:
         return True
     return "." in name and f'"*{name[name.rindex(".") :]}"' in table

@@ -1,0 +1,1 @@
+"""GitHub through gh, the user's own command line client."""

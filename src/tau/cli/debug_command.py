@@ -1,0 +1,54 @@
+"""`tau debug adapters`: shows the debug adapters of this folder. Starts nothing."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import json
+
+from tau.backends.dap.config import FoundAdapters, find_adapters
+from tau.base.errors import UsageError
+from tau.cli.subcommand_help import usage_line
+from tau.config.layers import load_settings
+from tau.config.paths import current_folder, user_paths
+from tau.config.trust import trust_status
+from tau.modes.output_stream import OutputStream
+
+VERBS = ("adapters",)
+
+
+def run(words: Sequence[str]) -> int:
+    """Raises TauError."""
+    if [word for word in words if word != "--json"] not in ([], ["adapters"]):
+        raise UsageError(usage_line("debug"))
+    cwd, paths = current_folder(), user_paths(os.environ)
+    trusted = trust_status(cwd, paths).trusted
+    found = find_adapters(cwd, paths, os.environ, trusted=trusted)
+    out = OutputStream()
+    if "--json" in words:
+        out.write(json.format(json.encode(_data(found)), indent=2) + b"\n")
+        return 0
+    lines = [
+        f"{spec.name}: {'used here' if spec.fits else 'installed'}, {spec.program}" for spec in found.usable
+    ]
+    lines += [f"{spec.name}: {why}" for spec, why in found.missing]
+    if not load_settings(paths, cwd).settings.debug.enabled:
+        lines.append("The debug tool is off (debug.enabled is false).")
+    elif not found.fits:
+        lines.append("No installed debug adapter fits this folder, so the agent does not get the debug tool.")
+    out.text("".join(f"{line}\n" for line in (*lines, *found.problems)))
+    return 0
+
+
+def _data(found: FoundAdapters) -> dict[str, Any]:
+    usable = [
+        {
+            "name": spec.name,
+            "state": "available",
+            "command": " ".join((spec.program, *spec.args)),
+            "fits": spec.fits,
+        }
+        for spec in found.usable
+    ]
+    missing = [{"name": spec.name, "state": "missing", "why": why} for spec, why in found.missing]
+    return {"adapters": [*usable, *missing], "problems": found.problems}

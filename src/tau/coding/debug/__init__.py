@@ -1,0 +1,1 @@
+"""Debuggers for the coding agent: actions, and texts for the model."""
