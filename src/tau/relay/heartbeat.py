@@ -89,7 +89,7 @@ class Heartbeats:
             relay.log.write("info", "heartbeat", "nothing to say" if answer.ok else "failed", key=key)
             return None
         answer = replace(answer, texts=texts)
-        parts = compose(relay, replace(answer, media_url=""), session.channel, session.chat)
+        parts = await compose(relay, replace(answer, media_url=""), session.channel, session.chat)
         await relay.journal.answer([], session.channel, parts)
         relay.outboxes[session.channel].wake()
         return answer

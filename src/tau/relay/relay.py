@@ -266,7 +266,7 @@ class Relay:
             return
         settings = self.config.inbound.reply.session
         if self.config.inbound.reply.mode == "text":
-            parts = compose(self, self.answerer.fixed(message), message.channel, message.chat)
+            parts = await compose(self, self.answerer.fixed(message), message.channel, message.chat)
             await self.journal.answer(numbers, message.channel, parts)
             self.outboxes[message.channel].wake()
             return
@@ -329,7 +329,7 @@ class Relay:
             )
         session.updated_at = now_ms()
         await self.sessions.save()
-        parts = compose(self, answer, message.channel, message.chat)
+        parts = await compose(self, answer, message.channel, message.chat)
         await self.journal.answer([one.number for one in queue.current or batch], message.channel, parts)
         self.outboxes[message.channel].wake()
         self.log.write(
