@@ -59,6 +59,9 @@ def _file(relay: "Relay", answer: Answer, source: str, chat: str, can_send: bool
     if not can_send:
         return f"⚠️ The file {source} was not sent: this channel sends none."
     name = os.urandom(16).hex()
-    write_atomic(relay.home.media / name, data, mode=0o600)
+    try:
+        write_atomic(relay.home.media / name, data, mode=0o600)
+    except OSError as error:
+        return f"⚠️ The file {source} was not sent: {error.strerror}."
     shown = PurePath(source).name.replace("|", "_")
     return OutgoingPart("media", chat, f"{name}|{type}|{shown}")

@@ -16,6 +16,7 @@ from tau.relay.message import InboundMessage
 T = TypeVar("T")
 MAX_ATTEMPTS = 3
 KEEP_MS = 7 * 24 * 3600 * 1000
+FULL, FULL_S = "disk is full", 2.0
 TABLES = """
 CREATE TABLE IF NOT EXISTS inbound (
   number INTEGER PRIMARY KEY, channel TEXT NOT NULL, account TEXT NOT NULL,
@@ -67,7 +68,11 @@ class JournalRow(Struct, frozen=True, rename="camel"):
 
 
 class JournalError(TauError):
-    pass
+    """`is_temporary`: it may work again later, such as when the disk has room."""
+
+    def __init__(self, message: str, *, is_temporary: bool = False) -> None:
+        super().__init__(message)
+        self.is_temporary = is_temporary
 
 
 class MessageJournal:
@@ -77,9 +82,18 @@ class MessageJournal:
         self._path = path
         self._thread = ThreadPoolExecutor(1, "relay-journal")
         self._base: sqlite3.Connection | None = None
+        self.warn: Callable[[str], None] = lambda problem: None
 
     async def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
+        """Run a transaction; while the disk is full, wait for room. Raises JournalError."""
+        while True:
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
+            except JournalError as error:
+                if not error.is_temporary:
+                    raise
+                self.warn(str(error))
+            await asyncio.sleep(FULL_S)
 
     def _transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
@@ -92,7 +106,10 @@ class MessageJournal:
                 base.rollback()
                 raise
         except sqlite3.Error as error:
-            raise JournalError(f'The journal "{self._path}" cannot be written: {error}.') from error
+            is_full = isinstance(error, sqlite3.OperationalError) and FULL in str(error)
+            raise JournalError(
+                f'The journal "{self._path}" cannot be written: {error}.', is_temporary=is_full
+            ) from error
         return done
 
     def _open(self) -> sqlite3.Connection:

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,8 @@ class Relay:
         self.outboxes = {name: ChannelOutbox(one, journal, home, log) for name, one in self.channels.items()}
         settings = config.inbound.reply.session
         self.sessions = ChatSessions(_store(config, home), settings)
+        journal.warn = partial(log.write, "error", "journal")
+        self.sessions.warn = partial(log.write, "error", "sessions")
         self.access = AccessList(config.inbound.allow_from, home.allowed)
         self.approvals = Approvals(config.limits.approval_seconds)
         self.queues: dict[tuple[str, str], ChatQueue] = {}
@@ -385,6 +388,11 @@ class Relay:
             task.cancel()
             await channel.typing(message.chat, False)
 
+    def _forget_idle_chats(self) -> None:
+        busy = {place: one for place, one in self.queues.items() if one.worker or one.waiting or one.history}
+        self.queues = busy
+        self._session_locks = {key: lock for key, lock in self._session_locks.items() if lock.locked()}
+
     async def _tick(self, beat_first: bool) -> None:
         """Heartbeats, idle live agents, old journal rows."""
         heartbeats = Heartbeats(self, at_once=beat_first)
@@ -395,6 +403,7 @@ class Relay:
             await self.live.close_idle(self.config.limits.live_idle_minutes * 60)
             await heartbeats.beat_if_due()
             if ticks % 120 == 0:
+                self._forget_idle_chats()
                 await self.journal.prune()
                 await asyncio.to_thread(remove_old, self.home.inbound)
 

@@ -2,12 +2,12 @@
 
 import asyncio
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
 from tau.base.clock import now_ms
-from tau.base.errors import TauError
 from tau.base.files import write_atomic
 from tau.base.tasks import shielded
 from tau.relay.agents.reply import AgentMeta, AgentUsage
@@ -77,6 +77,7 @@ class ChatSessions:
         self.earlier: dict[str, list[str]] = {}
         self._saving = asyncio.Lock()
         self._unsaved = False
+        self.warn: Callable[[str], None] = lambda problem: None
 
     def _load(self) -> dict[str, ChatSession]:
         try:
@@ -107,10 +108,11 @@ class ChatSessions:
         return fresh
 
     async def save(self) -> None:
-        """Write the file, in a thread and in order. Raises TauError."""
+        """Write the file, in a thread and in order. A full disk costs the file, not the conversation."""
         if len(self.by_key) > MAX_SESSIONS:
             newest = sorted(self.by_key.items(), key=lambda item: item[1].updated_at)[-MAX_SESSIONS:]
             self.by_key = dict(newest)
+            self.earlier = {key: ids for key, ids in self.earlier.items() if key in self.by_key}
         self._unsaved = True
         async with self._saving:
             if not self._unsaved:
@@ -120,8 +122,7 @@ class ChatSessions:
             try:
                 await shielded(asyncio.to_thread(write_atomic, self._path, data, mode=0o600))
             except OSError as error:
-                problem = f'The session file "{self._path}" cannot be saved: {error.strerror}.'
-                raise TauError(problem) from error
+                self.warn(f'The session file "{self._path}" cannot be saved: {error.strerror}.')
 
 
 def per_message(meta: AgentMeta, session: ChatSession) -> AgentMeta:

@@ -135,5 +135,8 @@ class Downloads:
         if len(data) > cap_mb * MIB:
             raise ChannelRejected(f"it is larger than {cap_mb} MB")
         path = self._folder / f"{os.urandom(12).hex()}{EXTENSIONS.get(type, '.bin')}"
-        write_atomic(path, data, mode=0o600)
+        try:
+            write_atomic(path, data, mode=0o600)
+        except OSError as error:
+            raise ChannelRejected(f"it cannot be stored: {error.strerror}") from None
         return ChatFile(str(path), type)
