@@ -259,7 +259,6 @@ RELAY_FLAGS = (
     Flag("reply", "answer with this text instead of the agent", OTHER, VALUE, "TEXT", short="r"),
     Flag("phone", "link WhatsApp with a code for this number", OTHER, VALUE, "NUMBER"),
     Flag("dry-run", "show what would happen", OTHER),
-    Flag("yes", "do not ask", OTHER, short="y"),
     Flag("verbose", "log everything but message texts", OTHER),
     Flag("json", "print JSON", OUTPUT),
 )

@@ -189,13 +189,8 @@ def _account(parsed: ParsedArgs) -> str:
 
 def tmux(home: RelayHome, parsed: ParsedArgs) -> int:
     what = parsed.words[1] if len(parsed.words) > 1 else ""
-    if what not in ("", "attach", "heartbeat"):
-        raise UsageError("Usage: tau relay tmux [attach|heartbeat].")
-    if what == "attach":
-        try:
-            os.execvp("tmux", ["tmux", "attach-session", "-t", SESSION])
-        except OSError as error:
-            raise UsageError(f"The program tmux cannot be started: {error.strerror}.") from None
+    if what not in ("", "heartbeat"):
+        raise UsageError(f"Usage: tau relay tmux [heartbeat]. To attach: tmux attach -t {SESSION}.")
     configs.load_config(home.config)
     command = [sys.executable, "-m", "tau", "relay", "run", "--verbose"]
     command += ["--heartbeat-now"] if what == "heartbeat" else []
@@ -215,7 +210,9 @@ def tmux(home: RelayHome, parsed: ParsedArgs) -> int:
 
     if problem := asyncio.run(start()):
         raise TauError(f"The program tmux failed: {problem}.")
-    return write_stdout(f"The relay runs in the tmux session {SESSION}; see it with tau relay tmux attach.\n")
+    return write_stdout(
+        f"The relay runs in the tmux session {SESSION}; see it with tmux attach -t {SESSION}.\n"
+    )
 
 
 def doctor(home: RelayHome, parsed: ParsedArgs) -> int:

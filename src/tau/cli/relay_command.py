@@ -37,7 +37,7 @@ ACTIONS = (
     "allow",
     *("send", "heartbeat", "sessions", "login", "logout", "webhook", "tmux", "doctor", "systemd"),
 )
-# Flags that stand for keys of the config.
+# Flags that override keys of the config.
 NUMBERS = {
     "interval": "twilio.pollSeconds",
     "port": "twilio.port",

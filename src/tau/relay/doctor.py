@@ -39,26 +39,28 @@ LOGINS = {
 }
 
 
-class Finding(Struct, frozen=True, rename="camel"):
+class DoctorFinding(Struct, frozen=True, rename="camel"):
     what: str
     ok: bool
     detail: str
 
 
-async def examine(config: RelayConfig, home: RelayHome, runner: LocalRunner, running: bool) -> list[Finding]:
+async def examine(
+    config: RelayConfig, home: RelayHome, runner: LocalRunner, running: bool
+) -> list[DoctorFinding]:
     channels = configured(config)
     found = [await _agent(config, runner), _login(config)]
-    found += [_folder(home), Finding("relay", True, "running" if running else "not running")]
+    found += [_folder(home), DoctorFinding("relay", True, "running" if running else "not running")]
     for name in channels:
         extra = next((package for package, extra in PACKAGES.items() if extra == name), "")
         missing = bool(extra) and find_spec(extra) is None
         detail = f"install it with: pip install 'tau-agent[{name}]'" if missing else "its package is there"
-        found.append(Finding(f"channel {name}", not missing, detail if extra else "needs no package"))
+        found.append(DoctorFinding(f"channel {name}", not missing, detail if extra else "needs no package"))
     if "twilio" in channels and config.twilio.mode == "webhook":
         found.append(_port(config.twilio.port, running))
     if config.twilio.public_url == "tailscale" and "twilio" in channels:
         there = shutil.which("tailscale") is not None
-        found.append(Finding("tailscale", there, "found" if there else "not on the PATH"))
+        found.append(DoctorFinding("tailscale", there, "found" if there else "not on the PATH"))
     servers = {"telegram": config.telegram.api_url, "twilio": config.twilio.api_url}
     for name in channels:
         if name in servers:
@@ -67,7 +69,7 @@ async def examine(config: RelayConfig, home: RelayHome, runner: LocalRunner, run
     return found
 
 
-async def _agent(config: RelayConfig, runner: LocalRunner) -> Finding:
+async def _agent(config: RelayConfig, runner: LocalRunner) -> DoctorFinding:
     reply = config.inbound.reply
     cli = AGENTS[reply.agent.kind]
     argv = [*(reply.command[:1] or cli.program), "--version"]
@@ -77,53 +79,55 @@ async def _agent(config: RelayConfig, runner: LocalRunner) -> Finding:
         async with process:
             done = await capture(process, max_bytes=10_000)
     except OSError as error:
-        return Finding(what, False, f"{argv[0]} cannot be started: {error.strerror}")
+        return DoctorFinding(what, False, f"{argv[0]} cannot be started: {error.strerror}")
     first = done.output.decode("utf-8", "replace").strip().partition("\n")[0][:100]
     if done.exit.code != 0:
-        return Finding(what, False, f"{argv[0]} --version failed: {first or done.exit.code}")
-    return Finding(what, True, f"{shutil.which(argv[0]) or argv[0]}, {first}")
+        return DoctorFinding(what, False, f"{argv[0]} --version failed: {first or done.exit.code}")
+    return DoctorFinding(what, True, f"{shutil.which(argv[0]) or argv[0]}, {first}")
 
 
-def _login(config: RelayConfig) -> Finding:
+def _login(config: RelayConfig) -> DoctorFinding:
     kind = config.inbound.reply.agent.kind
     files, variables = LOGINS[kind]
     for file in files:
         if typed_path(file).is_file():
-            return Finding("login", True, file)
+            return DoctorFinding("login", True, file)
     for name in variables:
         if os.environ.get(name):
-            return Finding("login", True, name)
-    return Finding("login", False, f"none found; log in with {kind}, or set {' or '.join(variables)}")
+            return DoctorFinding("login", True, name)
+    return DoctorFinding("login", False, f"none found; log in with {kind}, or set {' or '.join(variables)}")
 
 
-def _folder(home: RelayHome) -> Finding:
+def _folder(home: RelayHome) -> DoctorFinding:
     try:
         mode = home.state.stat().st_mode & 0o777
     except FileNotFoundError:
-        return Finding("state folder", True, f"{home.state}, not there yet")
+        return DoctorFinding("state folder", True, f"{home.state}, not there yet")
     private = mode & 0o077 == 0
-    return Finding("state folder", private, f"{home.state}, mode {mode:o}{'' if private else '; use 700'}")
+    return DoctorFinding(
+        "state folder", private, f"{home.state}, mode {mode:o}{'' if private else '; use 700'}"
+    )
 
 
-def _port(port: int, running: bool) -> Finding:
+def _port(port: int, running: bool) -> DoctorFinding:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            return Finding(f"port {port}", running, "in use" if running else str(error.strerror))
-    return Finding(f"port {port}", True, "free")
+            return DoctorFinding(f"port {port}", running, "in use" if running else str(error.strerror))
+    return DoctorFinding(f"port {port}", True, "free")
 
 
-async def _clock(url: str) -> Finding:
+async def _clock(url: str) -> DoctorFinding:
     """Signatures and ages of messages depend on the clock."""
     http = HttpTransport(timeouts=Timeouts(connect=10, first_byte=10, idle=10))
     try:
         async with http.open("HEAD", url) as response:
             theirs = parsedate_to_datetime(response.headers.get("date", "")).timestamp()
     except (ProviderError, TimeoutError, ValueError, OSError) as error:
-        return Finding("clock", False, f"cannot be compared with {url}: {error}")
+        return DoctorFinding("clock", False, f"cannot be compared with {url}: {error}")
     finally:
         await http.close()
     drift_s = abs(time.time() - theirs)
-    return Finding("clock", drift_s < MAX_DRIFT_S, f"{drift_s:.0f} s off")
+    return DoctorFinding("clock", drift_s < MAX_DRIFT_S, f"{drift_s:.0f} s off")

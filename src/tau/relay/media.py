@@ -129,7 +129,7 @@ class MediaGuard:
             raise UsageError(
                 f"{shown}: it is larger than {cap:g} MB. To make it smaller: {install}."
             ) from None
-        except UsageError as error:
+        except pictures.UnusablePicture as error:
             raise UsageError(f"{shown}: it is larger than {cap:g} MB, and {error}.") from None
 
 

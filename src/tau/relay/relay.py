@@ -388,11 +388,6 @@ class Relay:
             task.cancel()
             await channel.typing(message.chat, False)
 
-    def _forget_idle_chats(self) -> None:
-        busy = {place: one for place, one in self.queues.items() if one.worker or one.waiting or one.history}
-        self.queues = busy
-        self._session_locks = {key: lock for key, lock in self._session_locks.items() if lock.locked()}
-
     async def _tick(self, beat_first: bool) -> None:
         """Heartbeats, idle live agents, old journal rows."""
         heartbeats = Heartbeats(self, at_once=beat_first)
@@ -403,7 +398,10 @@ class Relay:
             await self.live.close_idle(self.config.limits.live_idle_minutes * 60)
             await heartbeats.beat_if_due()
             if ticks % 120 == 0:
-                self._forget_idle_chats()
+                chats = self.queues.items()
+                self.queues = {place: one for place, one in chats if one.worker or one.waiting or one.history}
+                locks = self._session_locks.items()
+                self._session_locks = {key: lock for key, lock in locks if lock.locked()}
                 await self.journal.prune()
                 await asyncio.to_thread(remove_old, self.home.inbound)
 
