@@ -152,6 +152,16 @@ Search the web: returns an answer or snippets, and the addresses of the sources.
 knowledge, for current versions, errors and documentation; then `read` the best addresses. Cite the sources you used.
 Some providers ignore `recency`.\
 """,
+            "browser": """\
+Drive a real browser, to test a site or read a page that needs JavaScript. `open` a tab, `run` Python on it, `close` it.
+`code` is the body of an async function; print, display(value) and the returned value are shown. In scope: `tab`, `wait(ms)`, and
+Playwright's async `page` and `browser`. Await these:
+tab.goto(url), tab.observe(include_all=, viewport_only=) lists elements with ids, tab.id(n) gives one, tab.click(s), tab.fill(s, text),
+tab.type(s, text), tab.press(key), tab.select(s, *values), tab.upload_file(s, *paths), tab.drag(a, b), tab.scroll(dx, dy),
+tab.wait_for(s), tab.wait_for_url(part), tab.wait_for_response(part), tab.evaluate(js, *args), tab.extract() as Markdown,
+tab.screenshot(selector=, full_page=, save=), tab.pdf(), tab.console(), tab.requests(). Not awaited: tab.url().
+Selectors: CSS, text/Save, aria/Save, xpath///a. Prefer observe to screenshots.\
+""",
             "github": """\
 GitHub through the user's own gh login, one operation per call:
 

@@ -6,6 +6,7 @@ from msgspec import Meta, Struct, field
 
 from tau.ai.model import THINKING_BUDGETS, ThinkingLevel
 from tau.config.discovery_settings import (
+    BrowserSettings,
     ContextFilesSettings,
     DebugSettings,
     ExaSettings,
@@ -215,6 +216,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     fetch: FetchSettings = FetchSettings()
     github: GithubSettings = GithubSettings()
     web_search: WebSearchSettings = field(name="web_search", default=WebSearchSettings())
+    browser: BrowserSettings = BrowserSettings()
     providers: WebProviderSettings = WebProviderSettings()
     exa: ExaSettings = ExaSettings()
     searxng: SearxngSettings = SearxngSettings()

@@ -109,6 +109,7 @@ _TABLE = {
             *("lsp", "[restart|check FILE]"),
             *("Show language servers, or check files", "lsp.lsp", ANY_TIME),
         ),
+        ("browser", "[headless|visible]", "Open tabs without or with a window", "browser.browser", ANY_TIME),
         (
             "marketplace",
             "[VERB NAME]",

@@ -231,6 +231,7 @@ def _connect(
         host.bind(session, environment.world, ask, models.find)
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
     models.web.may_connect = lambda name: may_redirect(session.permissions.current, name)
+    models.web.judge = lambda name: judge_connection(session.permissions.current, name)
     environment.plan.changed = partial(_plan_changed, session)
     if not environment.team.agent:
         track_last_session(session, paths)

@@ -25,6 +25,7 @@ _ask = late("tau.coding.tools.ask")
 _ast_edit = late("tau.coding.tools.ast_edit")
 _ast_grep = late("tau.coding.tools.ast_grep")
 _bash = late("tau.coding.tools.bash")
+_browser = late("tau.coding.tools.browser")
 _checkpoint = late("tau.coding.tools.checkpoint")
 _debug = late("tau.coding.tools.debug")
 _edit = late("tau.coding.tools.edit")
@@ -184,6 +185,10 @@ TOOLS: dict[str, ToolEntry] = {
     "web_search": ToolEntry(
         lambda parts: _web_search.WebSearchTool(parts.settings, parts.web),
         lambda parts: parts.settings.web_search.enabled and has_search(parts.settings, parts.web),
+    ),
+    "browser": ToolEntry(
+        lambda parts: _browser.BrowserTool(parts.settings, parts.resources.browser, parts.web),
+        lambda parts: parts.resources.browser is not None,
     ),
     "github": ToolEntry(lambda parts: _github.Github(parts.resources.github), _has_github),
     "task": ToolEntry(lambda parts: _task.Delegate(parts.settings, parts.team, parts.agent), _may_delegate),

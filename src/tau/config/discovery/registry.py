@@ -143,6 +143,7 @@ class CapabilityRegistry:
             return items, [f"{provider.name}: {text}" for text in warnings]
 
         if len(busy) > 1:
+            self._cache.open()
             with ThreadPoolExecutor(len(busy)) as pool:
                 loaded = list(pool.map(run, busy))
         else:

@@ -35,6 +35,7 @@ ONE_LINE = frozenset(
         "add-dir",
         "agents",
         "lsp",
+        "browser",
         "marketplace",
         "plugins",
         "reload-plugins",

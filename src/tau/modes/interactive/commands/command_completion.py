@@ -26,6 +26,7 @@ _Choice = tuple[str, str]
 """What can be typed, and what it means."""
 
 _WORDS: dict[str, tuple[_Choice, ...]] = {
+    "browser": (("headless", "Without a window"), ("visible", "With a window")),
     "changelog": (("full", "All versions"),),
     "copy": (("last", "The last answer"),),
     "jobs": (("cancel", "Stop one or all"),),

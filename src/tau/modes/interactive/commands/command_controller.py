@@ -23,6 +23,7 @@ MODULES = {
     "export": late("tau.modes.interactive.commands.export"),
     "general": late("tau.modes.interactive.commands.general"),
     "login": late("tau.modes.interactive.dialogs.login"),
+    "browser": late("tau.modes.interactive.commands.browser"),
     "lsp": late("tau.modes.interactive.commands.lsp"),
     "mcp": late("tau.modes.interactive.commands.mcp"),
     "permissions": late("tau.modes.interactive.commands.permissions"),
