@@ -94,6 +94,7 @@ class Harness:
             if name.startswith("TAU_") or name in DROPPED or name.upper().endswith(DROPPED_ENDINGS):
                 del os.environ[name]
         os.environ["LANG"] = "C.UTF-8"
+        os.environ["TAU_BROWSER_PATH"] = "/nonexistent/chromium"  # sessions have the same tools everywhere
         os.environ["HOME"] = str(home)
         os.environ["TAU_HOME"] = str(home / ".tau" / "agent")
         for kind in ("CONFIG", "DATA", "STATE", "CACHE"):

@@ -1,6 +1,8 @@
 """The limits listed on the tool pages, with the values in the code."""
 
 from tau.ai.images import MAX_IMAGE_BYTES
+from tau.backends.browser import tabs
+from tau.backends.browser.guest import limits as tab_limits
 from tau.backends.dap import output as dap_output
 from tau.backends.dap import programs, stop_report
 from tau.backends.kernels import cells, pool
@@ -27,7 +29,20 @@ from tau.coding.readers.sqlite import connection, rows, selector
 from tau.coding.search import fallback_search, hits, pages
 from tau.coding.session import checkpoints as session_checkpoints
 from tau.coding.todo import list as todo_list
-from tau.coding.tools import ast_edit, ast_grep, find, inspect_image, job, lsp, rewind, search, ssh, write
+from tau.coding.tools import (
+    ast_edit,
+    ast_grep,
+    browser,
+    browser_output,
+    find,
+    inspect_image,
+    job,
+    lsp,
+    rewind,
+    search,
+    ssh,
+    write,
+)
 from tau.config.settings import Settings
 from tau.hashline import preview, snapshots
 
@@ -38,6 +53,7 @@ ARCHIVE = ArchiveLimits()
 SETTINGS = Settings()
 SUMMARY = SummaryOptions()
 IMAGE = images.ImageLimits()
+SCREENSHOT = browser_output.SCREENSHOT
 
 
 def count(number: float, noun: str = "") -> str:
@@ -218,6 +234,22 @@ LIMITS: dict[str, list[Row]] = {
         ("symbols of the workspace", count(lsp_answers.MAX_SYMBOLS)),
         ("files in a folder that is renamed", count(lsp_refactorings.MAX_RENAME_PAIRS)),
         ("open files of a server", count(lsp_documents.MAX_OPEN)),
+    ],
+    "browser": [
+        (
+            "time of a call",
+            f"{browser.DEFAULT_TIMEOUT_S} s, {browser.MIN_TIMEOUT_S} to {browser.MAX_TIMEOUT_S}",
+        ),
+        ("open tabs", setting(count(SETTINGS.browser.max_tabs), "browser.maxTabs")),
+        ("idle tab is closed after", f"{tabs.IDLE_S / 60:g} min"),
+        (
+            "screenshot that the model sees",
+            f"{SCREENSHOT.max_width} pixels, {format_bytes(SCREENSHOT.max_bytes)}",
+        ),
+        ("images of a run", count(browser_output.MAX_IMAGES)),
+        ("elements that observe lists", count(tab_limits.MAX_ELEMENTS)),
+        ("console messages and requests kept", count(tab_limits.MAX_ENTRIES)),
+        ("download", format_bytes(tab_limits.MAX_FILE_BYTES)),
     ],
     "ast_edit": [
         ("patterns of one call", count(ast_edit.MAX_OPS)),

@@ -366,6 +366,11 @@ def search_without_a_provider(folder: Path) -> Asked:
 
 
 @request
+def browser(folder: Path) -> Asked:
+    return "browser", {"action": "run", "name": "n" * 100_000, "code": "return tab.url()"}
+
+
+@request
 def search_of_issues(folder: Path) -> Asked:
     return "github", {"op": "search_issues", "query": "q" * 100_000}
 
@@ -398,6 +403,11 @@ def answer_about_an_image(folder: Path) -> Asked:
 @request
 def recall_without_a_backend(folder: Path) -> Asked:
     return "recall", {"query": "q" * 100_000}
+
+
+@request
+def question_without_a_backend(folder: Path) -> Asked:
+    return "reflect", {"query": "q" * 100_000}
 
 
 @request

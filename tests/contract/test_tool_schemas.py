@@ -19,7 +19,11 @@ def as_json(value: Any) -> Any:
 
 
 def test_schemas(tmp_path: Path) -> None:
-    found = {name: spec.parameters for name, spec in tools_of_a_session(tmp_path).items()}
+    found = {
+        name: spec.parameters
+        for name, spec in tools_of_a_session(tmp_path).items()
+        if name not in ("web_search", "browser", "github")  # test_web_tool_schemas.py
+    }
     pinned = snapshot(
         {
             "read": {
@@ -314,65 +318,6 @@ def test_schemas(tmp_path: Path) -> None:
                 },
                 "required": ["path", "question"],
             },
-            "web_search": {
-                "type": "object",
-                "properties": {
-                    "query": {"type": "string"},
-                    "recency": {"enum": ["day", "month", "week", "year"], "type": "string"},
-                    "limit": {"type": "integer"},
-                },
-                "required": ["query"],
-            },
-            "github": {
-                "type": "object",
-                "properties": {
-                    "op": {
-                        "enum": [
-                            "pr_checkout",
-                            "pr_create",
-                            "pr_push",
-                            "repo_view",
-                            "run_watch",
-                            "search_code",
-                            "search_commits",
-                            "search_issues",
-                            "search_prs",
-                            "search_repos",
-                        ],
-                        "type": "string",
-                    },
-                    "repo": {"type": "string"},
-                    "branch": {"type": "string"},
-                    "pr": {
-                        "anyOf": [
-                            {"type": "string"},
-                            {"type": "integer"},
-                            {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
-                            {"type": "null"},
-                        ]
-                    },
-                    "force": {"type": "boolean"},
-                    "forceWithLease": {"type": "boolean"},
-                    "title": {"type": "string"},
-                    "body": {"type": "string"},
-                    "base": {"type": "string"},
-                    "head": {"type": "string"},
-                    "draft": {"type": "boolean"},
-                    "fill": {"type": "boolean"},
-                    "reviewer": {"type": "array", "items": {"type": "string"}},
-                    "assignee": {"type": "array", "items": {"type": "string"}},
-                    "label": {"type": "array", "items": {"type": "string"}},
-                    "query": {"type": "string"},
-                    "since": {"type": "string"},
-                    "until": {"type": "string"},
-                    "dateField": {"enum": ["created", "updated"], "type": "string"},
-                    "limit": {"type": "number"},
-                    "run": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
-                    "tail": {"type": "number"},
-                    "background": {"type": "boolean"},
-                },
-                "required": ["op"],
-            },
             "task": {
                 "type": "object",
                 "properties": {
@@ -438,6 +383,14 @@ def test_schemas(tmp_path: Path) -> None:
                     }
                 },
                 "required": ["items"],
+            },
+            "reflect": {
+                "type": "object",
+                "properties": {
+                    "query": {"description": "The question", "type": "string"},
+                    "context": {"description": "Why you ask", "type": "string"},
+                },
+                "required": ["query"],
             },
             "memory_edit": {
                 "type": "object",

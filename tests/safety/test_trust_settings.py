@@ -17,6 +17,7 @@ from tau.config.setting_values import value_problem
 CASES = {
     "tools.approvalMode": ("workspace", "ask", "yolo"),
     "async.maxJobs": (5, 2, 50),
+    "browser.maxTabs": (5, 2, 50),
     "async.exitWaitSeconds": (60, 0, 86_400),
     "retry.maxRetries": (3, 0, 100),
     "github.cache.softTtlSec": (300, 0, 9_000),

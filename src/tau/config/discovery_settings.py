@@ -81,6 +81,14 @@ class FetchSettings(Struct, frozen=True, rename="camel"):
     allow_private: list[str] = []
 
 
+class BrowserSettings(Struct, frozen=True, rename="camel"):
+    enabled: bool = True
+    headless: bool = True
+    screenshot_dir: str | None = None
+    cdp_url: str | None = None
+    max_tabs: Annotated[int, Meta(ge=1, le=100)] = 20
+
+
 class WebProviderSettings(Struct, frozen=True, rename="camel"):
     web_search: Literal["auto"] | SearchProviderName = "auto"
     fetch: Literal["auto", "native", "trafilatura", "lynx", "parallel", "jina"] = "auto"
@@ -108,6 +116,8 @@ class McpSettings(Struct, frozen=True, rename="camel"):
     enabled: bool = True
     discovery_mode: bool = False
     sampling_tokens: Annotated[int, Meta(ge=0, extra={"scope": "user"})] = 20_000
+    notifications: bool = False
+    notification_debounce_ms: Annotated[int, Meta(ge=0, le=60_000, extra={"scope": "user"})] = 500
 
 
 class TitlesSettings(Struct, frozen=True, rename="camel"):

@@ -26,6 +26,7 @@ USER_ONLY = frozenset(
         *("rpc.dialogTimeout", "disabledProviders", "disabledExtensions", "extensions"),  # may be guards
         *("tools.discoveryMode", "tools.essentialOverride", "mcp.discoveryMode"),
         *("hooks.disabled", "hooks.allowedHosts", "fetch.allowPrivate"),
+        *("browser.cdpUrl", "browser.screenshotDir", "browser.headless"),
         *("skills.customDirectories", "skills.includeSkills", "skills.listingTokens"),
     }
 )
@@ -41,6 +42,8 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "async.continueWhenDone": OFF,
     "async.maxJobs": LOWER,
     "async.exitWaitSeconds": LOWER,
+    "browser.enabled": OFF,
+    "browser.maxTabs": LOWER,
     "bash.autoBackground.enabled": OFF,
     "bash.interceptor": ON,
     "compaction.idleEnabled": OFF,
@@ -59,6 +62,7 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "images.blockImages": ON,
     "inspectImage.enabled": OFF,
     "mcp.enabled": OFF,
+    "mcp.notifications": OFF,
     "debug.enabled": OFF,
     "lsp.enabled": OFF,
     "lsp.formatOnWrite": OFF,
@@ -70,6 +74,7 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "web_search.enabled": OFF,
     "task.batch": OFF,
     "task.eager": OFF,
+    "task.enableLsp": OFF,
     "task.maxRecursionDepth": LOWER,
     "task.isolation.apply": OFF,
     "ttsr.enabled": ON,

@@ -1,10 +1,23 @@
-"""What reading and searching the web depends on: keys, and who decides about connections."""
+"""What the web tools depend on: keys, programs, and who decides about connections."""
 
+import os
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
 
+from tau.base.programs import find_program
 from tau.config.settings import Settings
+
+BROWSER_VARIABLE = "TAU_BROWSER_PATH"
+BROWSERS = (
+    *("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"),
+    *("microsoft-edge-stable", "microsoft-edge", "brave-browser"),
+)
+_MAC_BROWSERS = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+)
 
 
 class SearchKey(Struct, frozen=True):
@@ -42,10 +55,28 @@ async def _no_key(name: str) -> str | None:
     return None
 
 
-class WebAccess(Struct):
-    """What reading and searching the web depends on.
+def find_browser(environ: Mapping[str, str]) -> str | None:
+    """The program that TAU_BROWSER_PATH names, or an installed one of the Chromium family."""
+    if named := environ.get(BROWSER_VARIABLE):
+        path = os.path.expanduser(named)  # noqa: PTH111 - Path.expanduser may raise
+        return path if os.access(path, os.X_OK) and not os.path.isdir(path) else None  # noqa: PTH112
+    for name in BROWSERS:
+        if program := find_program(name, environ=environ):
+            return program
+    places = _MAC_BROWSERS if sys.platform == "darwin" else ()
+    return next((path for path in places if os.access(path, os.X_OK)), None)
 
-    `may_connect`: a redirect to this host needs no question. `key` is that of a search or reading service,
+
+def has_browser_driver() -> bool:
+    """Whether the extra is installed; asked without importing anything."""
+    return any(os.access(f"{folder}/playwright/__init__.py", os.R_OK) for folder in sys.path)
+
+
+class WebAccess(Struct):
+    """What reading, searching and browsing the web depends on.
+
+    `may_connect`: a redirect to this host needs no question; `judge` is what the user's rules say about a
+    connection, None leaves it open. `key` is that of a search or reading service,
     `has_key` whether there is one.
     """
 
@@ -53,6 +84,7 @@ class WebAccess(Struct):
     may_connect: Callable[[str], bool] = lambda host: False
     key: Callable[[str], Awaitable[str | None]] = _no_key
     has_key: Callable[[str], bool] = lambda name: False
+    judge: Callable[[str], bool | None] = lambda host: None
 
 
 def has_search(settings: Settings, access: WebAccess | None) -> bool:

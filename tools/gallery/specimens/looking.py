@@ -5,6 +5,7 @@ from tau.coding.github.call import GithubDetails
 from tau.coding.tool_search.search_tool import FoundTool, SearchToolDetails
 from tau.coding.tools.ast_edit import AstEditDetails, AstEditFile
 from tau.coding.tools.ast_grep import AstGrepDetails
+from tau.coding.tools.browser import BrowserDetails, ScreenshotDetails
 from tau.coding.tools.find import FindDetails
 from tau.coding.tools.inspect_image import InspectImageDetails
 from tau.coding.tools.resolve import ResolveDetails
@@ -250,6 +251,39 @@ SPECIMENS = [
             1_400,
         ),
         failed=Result("Error: Tavily authorization failed (401); check its key."),
+    ),
+    *in_all_states(
+        "browser",
+        {"action": "run", "code": 'await tab.fill("#name", "pen")\nawait tab.click("text/Save")\ntab.url()'},
+        streaming={"action": "run", "code": 'await tab.fill("#name"'},
+        done=Result(
+            "http://localhost:8000/pens/1",
+            BrowserDetails(
+                action="run",
+                name="main",
+                browser="headless browser",
+                url="http://localhost:8000/pens/1",
+                screenshots=[ScreenshotDetails("/tmp/shop.png", "image/png", 41_000, 1706, 960)],
+                result="Screenshot 1706x960, saved to /tmp/shop.png\nhttp://localhost:8000/pens/1",
+            ),
+            310,
+        ),
+        failed=Result('Tab "main" is not alive. Reopen it.'),
+    ),
+    *in_all_states(
+        "browser",
+        {"action": "open", "url": "http://localhost:8000/", "name": "shop"},
+        streaming={"action": "open"},
+        done=Result(
+            'Opened tab "shop" in a headless browser',
+            BrowserDetails(
+                action="open",
+                name="shop",
+                result='Opened tab "shop" in a headless browser\nURL: http://localhost:8000/\nTitle: Shop',
+            ),
+            900,
+        ),
+        failed=Result("Page.goto: net::ERR_CONNECTION_REFUSED at http://localhost:8000/"),
     ),
     *in_all_states(
         "github",

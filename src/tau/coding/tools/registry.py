@@ -25,6 +25,7 @@ _ask = late("tau.coding.tools.ask")
 _ast_edit = late("tau.coding.tools.ast_edit")
 _ast_grep = late("tau.coding.tools.ast_grep")
 _bash = late("tau.coding.tools.bash")
+_browser = late("tau.coding.tools.browser")
 _checkpoint = late("tau.coding.tools.checkpoint")
 _debug = late("tau.coding.tools.debug")
 _edit = late("tau.coding.tools.edit")
@@ -40,6 +41,7 @@ _job = late("tau.coding.tools.job")
 _memory_edit = late("tau.coding.tools.memory_edit")
 _read = late("tau.coding.tools.read")
 _recall = late("tau.coding.tools.recall")
+_reflect = late("tau.coding.tools.reflect")
 _resolve = late("tau.coding.tools.resolve")
 _retain = late("tau.coding.tools.retain")
 _rewind = late("tau.coding.tools.rewind")
@@ -185,11 +187,21 @@ TOOLS: dict[str, ToolEntry] = {
         lambda parts: _web_search.WebSearchTool(parts.settings, parts.web),
         lambda parts: parts.settings.web_search.enabled and has_search(parts.settings, parts.web),
     ),
+    "browser": ToolEntry(
+        lambda parts: _browser.BrowserTool(parts.settings, parts.resources.browser, parts.web),
+        lambda parts: parts.resources.browser is not None,
+    ),
     "github": ToolEntry(lambda parts: _github.Github(parts.resources.github), _has_github),
     "task": ToolEntry(lambda parts: _task.Delegate(parts.settings, parts.team, parts.agent), _may_delegate),
     "irc": ToolEntry(lambda parts: _irc.Irc(parts.team, parts.agent), _may_delegate, _has_agents),
     "recall": ToolEntry(lambda parts: _recall.Recall(parts.resources.memory), _has_memory),
     "retain": ToolEntry(lambda parts: _retain.Retain(parts.resources.memory), _has_memory),
+    "reflect": ToolEntry(
+        lambda parts: _reflect.Reflect(
+            parts.resources.memory, None if parts.settings.memory.llm_mode == "none" else parts.complete
+        ),
+        _has_memory,
+    ),
     "memory_edit": ToolEntry(lambda parts: _memory_edit.MemoryEdit(parts.resources.memory), _has_memory),
     "ask": ToolEntry(
         lambda parts: _ask.Ask(parts.settings.interaction.ask_timeout_seconds), lambda parts: parts.can_ask

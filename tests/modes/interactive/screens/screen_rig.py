@@ -167,6 +167,7 @@ def a_home() -> Iterator[Path]:
     environ = {
         "HOME": str(home),
         "PATH": os.environ["PATH"],
+        "TAU_BROWSER_PATH": "/nonexistent/chromium",
         "TERM": "xterm-kitty",
         "LC_ALL": "C.UTF-8",
         "TAU_HOME": str(home / ".tau" / "agent"),

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from tau.backends.sandbox.network.addresses import Connect, Lookup, Streams, reach
 from tau.backends.sandbox.network.decision_log import DecisionLog
@@ -14,12 +14,23 @@ from tau.base.tasks import spawn
 Ask: TypeAlias = Callable[[str, int], Awaitable[bool]]
 
 
+class ConnectionRules(Protocol):
+    """What a proxy asks about each connection. `has_local_names`: names such as localhost are known too."""
+
+    @property
+    def has_local_names(self) -> bool: ...
+    def is_raw(self, target: Target) -> bool: ...
+    async def open(self, target: Target) -> Streams: ...
+
+
 class ConnectionPolicy:
     """One per sandbox. `ask` answers for hosts that are not listed; without it they are refused.
 
     Requests for the same host and port share one question. A host is looked up only once it may be reached:
     the lookup itself would tell its name server something.
     """
+
+    has_local_names = False
 
     def __init__(
         self, group: asyncio.TaskGroup, rules: HostRules, ask: Ask | None, look_up: Lookup, connect: Connect
@@ -64,8 +75,9 @@ class ConnectionPolicy:
 class RecordedConnections:
     """Records what the policy decides."""
 
-    def __init__(self, policy: ConnectionPolicy, decisions: DecisionLog) -> None:
+    def __init__(self, policy: ConnectionRules, decisions: DecisionLog) -> None:
         self.is_raw = policy.is_raw
+        self.has_local_names = policy.has_local_names
         self._policy = policy
         self._decisions = decisions
 

@@ -57,14 +57,14 @@ def parse_head(data: bytes) -> RequestHead:
     return RequestHead(request["method"].decode(), request["target"].decode(), tuple(fields))
 
 
-def read_proxy_request(head: RequestHead) -> WebRequest:
+def read_proxy_request(head: RequestHead, *, local: bool = False) -> WebRequest:
     """A request for a proxy, with the whole URL."""
     match = re.fullmatch(_URL, head.target)
     if match is None:
         if "://" in head.target:
             raise RefusedTargetError("only http URLs and CONNECT are proxied")
         raise BadRequestError("this is a proxy: requests need a whole URL")
-    target = parse_authority(match["authority"], 80)
+    target = parse_authority(match["authority"], 80, local=local)
     return _web_request(head, target, match["path"] or "/")
 
 
@@ -80,7 +80,7 @@ def _web_request(head: RequestHead, target: Target, path: str) -> WebRequest:
     hosts = head.values("host")
     if len(hosts) > 1:
         raise BadRequestError("there is more than one Host header")
-    if hosts and parse_authority(hosts[0], 80) != target:
+    if hosts and parse_authority(hosts[0], 80, local=True) != target:
         raise RefusedTargetError("the Host header names another host")
     body_bytes = _body_bytes(head)
     path = path if path.startswith("/") else f"/{path}"

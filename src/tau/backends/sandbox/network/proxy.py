@@ -9,7 +9,12 @@ from msgspec import Struct
 from tau.backends.sandbox.network import socks
 from tau.backends.sandbox.network.addresses import Connect, Lookup, Streams, connect_to, look_up
 from tau.backends.sandbox.network.client_hello import HANDSHAKE_RECORD, read_client_hello
-from tau.backends.sandbox.network.connection_decisions import Ask, ConnectionPolicy, RecordedConnections
+from tau.backends.sandbox.network.connection_decisions import (
+    Ask,
+    ConnectionPolicy,
+    ConnectionRules,
+    RecordedConnections,
+)
 from tau.backends.sandbox.network.decision_log import DecisionLog
 from tau.backends.sandbox.network.host_rules import HostRules
 from tau.backends.sandbox.network.http_head import (
@@ -55,15 +60,28 @@ async def serve_proxy(
     """
     async with asyncio.TaskGroup() as group:
         policy = ConnectionPolicy(group, rules, ask, look_up, connect)
-        connections = RecordedConnections(policy, decisions or DecisionLog())
-        proxy = _Proxy(group, connections, limits or ProxyLimits())
-        server = await asyncio.start_server(
-            proxy.accept, sock=listener, limit=MAX_HEAD_BYTES, backlog=BACKLOG
-        )
-        try:
-            await server.serve_forever()
-        finally:
-            server.close()
+        await _serve(listener, group, policy, decisions or DecisionLog(), limits or ProxyLimits())
+
+
+async def serve_pages(listener: socket.socket, rules: ConnectionRules, decisions: DecisionLog) -> None:
+    """The same for a browser, whose connections other rules decide about."""
+    async with asyncio.TaskGroup() as group:
+        await _serve(listener, group, rules, decisions, ProxyLimits())
+
+
+async def _serve(
+    listener: socket.socket,
+    group: asyncio.TaskGroup,
+    rules: ConnectionRules,
+    decisions: DecisionLog,
+    limits: ProxyLimits,
+) -> None:
+    proxy = _Proxy(group, RecordedConnections(rules, decisions), limits)
+    server = await asyncio.start_server(proxy.accept, sock=listener, limit=MAX_HEAD_BYTES, backlog=BACKLOG)
+    try:
+        await server.serve_forever()
+    finally:
+        server.close()
 
 
 class _Proxy:
@@ -138,10 +156,10 @@ class _Client:
         try:
             head = await self._read_head(first)
             if head.method == "CONNECT":
-                target = parse_authority(head.target)
+                target = parse_authority(head.target, local=self._connections.has_local_names)
                 server = await self._connections.open(target)
             else:
-                request = read_proxy_request(head)
+                request = read_proxy_request(head, local=self._connections.has_local_names)
                 target = request.target
                 server = await self._connections.open(target)
         except BadRequestError as error:

@@ -35,7 +35,7 @@ class Target(Struct, frozen=True):
         return ":" in self.host or re.fullmatch(r"[\d.]+", self.host) is not None
 
 
-def parse_authority(text: str, default_port: int | None = None) -> Target:
+def parse_authority(text: str, default_port: int | None = None, *, local: bool = False) -> Target:
     """Read `host:port`, `[address]:port`, or `host` where there is a default port."""
     if "@" in text:
         raise RefusedTargetError("the address contains a user name")
@@ -50,11 +50,11 @@ def parse_authority(text: str, default_port: int | None = None) -> Target:
     host = match["host"]
     if host.startswith("["):
         return Target(parse_address(host[1:-1], 6), port)
-    return Target(parse_host(host), port)
+    return Target(parse_host(host, local=local), port)
 
 
-def parse_host(text: str) -> str:
-    """Return the name in lower case, or the canonical IPv4 address."""
+def parse_host(text: str, *, local: bool = False) -> str:
+    """Return the name in lower case, or the canonical IPv4 address. `local` names may be accepted."""
     host = text.lower() if text.isascii() else ""
     if not host:
         raise RefusedTargetError("the host is not a plain ASCII name" if text else "the host is empty")
@@ -63,7 +63,7 @@ def parse_host(text: str) -> str:
         raise RefusedTargetError("the host is not a valid name")
     if re.fullmatch(_NUMBER, labels[-1]):
         return parse_address(host, 4)
-    if len(labels) == 1 or labels[-1] in _LOCAL_ENDINGS:
+    if not local and (len(labels) == 1 or labels[-1] in _LOCAL_ENDINGS):
         raise RefusedTargetError("the host is a name of this machine or its own network")
     for label in labels:
         if label.startswith("xn--") and not _is_encoded(label):

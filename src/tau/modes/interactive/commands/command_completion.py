@@ -26,6 +26,7 @@ _Choice = tuple[str, str]
 """What can be typed, and what it means."""
 
 _WORDS: dict[str, tuple[_Choice, ...]] = {
+    "browser": (("headless", "Without a window"), ("visible", "With a window")),
     "changelog": (("full", "All versions"),),
     "copy": (("last", "The last answer"),),
     "jobs": (("cancel", "Stop one or all"),),
@@ -51,6 +52,17 @@ _WORDS: dict[str, tuple[_Choice, ...]] = {
         ("login", "Log in to a server"),
         ("logout", "Forget a login"),
         ("pins", "List definitions in use"),
+    ),
+    "memory": (
+        ("view", "Show what was recalled and the latest"),
+        ("stats", "Count them"),
+        ("diagnose", "Check the file"),
+        ("enqueue", "Retain from the conversation now"),
+        ("rebuild", "Rebuild the search index"),
+        ("edit", "Change one"),
+        ("forget", "Delete some"),
+        ("clear", "Delete all of this project"),
+        ("reset", "Delete all"),
     ),
     "permissions": (
         *((mode, words[0].upper() + words[1:]) for mode, words in MODES.items()),

@@ -30,7 +30,7 @@ TABS: Mapping[str, tuple[str, ...]] = {
     ),
     "Tools": (
         *("tools", "sandbox", "bash", "shellPath", "async", "eval", "python", "rpc", "task", "irc", "mcp"),
-        *("ssh", "fetch", "web_search", "providers", "exa", "searxng", "github"),
+        *("ssh", "fetch", "web_search", "browser", "providers", "exa", "searxng", "github"),
     ),
     "Files": ("read", "edit", "search", "commit", "lsp", "debug"),
 }

@@ -28,6 +28,7 @@ RENDERERS: dict[str, Renderer] = {
     "ast_edit": late("tau.modes.interactive.tool_views.ast_edit"),
     "ast_grep": late("tau.modes.interactive.tool_views.ast_grep"),
     "bash": late("tau.modes.interactive.tool_views.bash"),
+    "browser": late("tau.modes.interactive.tool_views.browser"),
     "checkpoint": late("tau.modes.interactive.tool_views.checkpoint"),
     "debug": late("tau.modes.interactive.tool_views.debug"),
     "edit": late("tau.modes.interactive.tool_views.edit"),
