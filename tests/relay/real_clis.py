@@ -22,6 +22,7 @@ def prepare(kind: str, home: Path, url: str) -> tuple[list[str], dict[str, str]]
     """The command of a CLI and the variables it needs; skips the test if it is not installed."""
     modules = RELAY_CLIS.require()
     env = {"PATH": f"{modules}/.bin:{os.environ['PATH']}", "HOME": str(home), "NO_COLOR": "1"}
+    env |= {f"XDG_{one}_HOME": str(home / f".{one.lower()}") for one in ("CONFIG", "DATA", "STATE", "CACHE")}
     home.mkdir(exist_ok=True)
     fake = {"baseUrl": f"{url}/v1", "apiKey": "sk-fake", "api": "openai-completions"}
     match kind:

@@ -22,6 +22,9 @@ from tests.support.soak import is_soaking
 ROOT = Path(__file__).resolve().parents[2]
 QUICK_AGENT = """#!/bin/sh
 line=$(tr '\n' ' ')
+case "$line" in
+  *5\\>*) echo "$line" >> KILLED; kill -9 $$;;
+esac
 printf '{"type":"result","result":"%s","session_id":"s"}\\n' "$line"
 """
 
@@ -30,7 +33,7 @@ def test_kills_at_random_points_lose_and_repeat_nothing(tmp_path: Path) -> None:
     count, chats, kills = (1000, 50, 20) if is_soaking() else (40, 8, 4)
     chat = Chat(tmp_path / "r", reply={"agent": {"kind": "claude", "identityPrefix": ""}})
     folder = chat.folder
-    (folder / "claude").write_text(QUICK_AGENT)
+    (folder / "claude").write_text(QUICK_AGENT.replace("KILLED", str(folder / "killed")))
     config = {
         "inbound": {
             "allowFrom": ["*"],
@@ -78,14 +81,21 @@ def check_answers(folder: Path, count: int, chats: int) -> None:
     ]
     repeated = [number for number, times in Counter(numbers).items() if times > 1]
     assert not repeated
-    listed = {int(word.strip("<>")) for text in uncertain for word in text.split() if "<" in word}
-    missing = set(range(count)) - set(numbers) - listed
+    listed = {number for text in uncertain for number in numbers_in(text)}
+    killed = numbers_in((folder / "killed").read_text())
+    failures = [text for _, text, _ in sent if "agent was killed" in text]
+    assert killed and failures  # their senders know
+    missing = set(range(count)) - set(numbers) - listed - killed
     assert len(missing) <= len(notices) * 50, missing
     assert "in received" not in counts
     assert "in running" not in counts
     for chat in range(chats):
         mine = [number for number in numbers if number % chats == chat]
         assert mine == sorted(mine)
+
+
+def numbers_in(text: str) -> set[int]:
+    return {int(word.strip("<>")) for word in text.split() if "<" in word}
 
 
 def test_a_full_disk_is_waited_for_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

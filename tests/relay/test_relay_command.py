@@ -195,3 +195,22 @@ def test_the_webhook_shows_what_it_would_do_and_systemd_gets_a_unit(tmp_path: Pa
         "[dry-run] would listen on port 4000 at /x, reached by tailscale\n"
     )
     assert "ExecStart=" in tau("systemd", home=chat.folder).stdout
+
+
+@pytest.mark.parametrize(
+    ("channel", "package", "config"),
+    [
+        ("xmpp", "slixmpp", {"jid": "a@localhost", "password": "x"}),
+        ("telegram", "telegram", {"token": "1:x"}),
+        ("whatsapp", "neonize", {"enabled": True}),
+    ],
+)
+def test_a_missing_extra_is_named(tmp_path: Path, channel: str, package: str, config: dict[str, Any]) -> None:
+    chat = Chat(tmp_path / "r")
+    (chat.folder / "relay.json").write_text(json.dumps({**console_config(chat), channel: config}))
+    code = f"import sys; sys.modules[{package!r}] = None; sys.argv = ['tau', 'relay', 'run']\n"
+    code += "from tau.cli.main import main\nsys.exit(main())"
+    env = {**os.environ, "TAU_RELAY_HOME": str(chat.folder)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert f"pip install 'tau-agent[{channel}]'" in done.stderr
+    assert "Traceback" not in done.stderr

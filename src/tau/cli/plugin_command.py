@@ -18,9 +18,9 @@ scaffold = late("tau.ext.plugins.scaffold")
 
 ACTIONS = (
     *("list", "install", "update", "remove", "enable", "disable", "show", "link", "validate", "doctor"),
-    *("new", "marketplace"),
+    *("new", "marketplace", "config"),
 )
-OPTIONS = {"--json": "", "--dry-run": "", "--yes": "", "--scope": "user project", "--kind": ""}
+OPTIONS = {"--json": "", "--dry-run": "", "--yes": "", "--scope": "user project", "--kind": "", "--reset": ""}
 ONE = ("install", "link", "show", "enable", "disable", "remove", "validate", "new")
 
 
@@ -42,6 +42,8 @@ def run(words: Sequence[str]) -> int:
         return 1 if problems else 0
     if action == "install":
         return _install(plugins, rest[0], options)
+    if action == "config" and 1 <= len(rest) <= 3:
+        return _print(plugins.config(*rest, reset="--reset" in options))
     if action == "marketplace":
         return _print(plugins.marketplace(tuple(rest)))
     actions: dict[str, Callable[[], list[str]]] = {

@@ -62,6 +62,7 @@ TIGHTEN: dict[str, tuple[Any, ...] | str] = {
     "images.blockImages": ON,
     "inspectImage.enabled": OFF,
     "mcp.enabled": OFF,
+    "mcp.notifications": OFF,
     "debug.enabled": OFF,
     "lsp.enabled": OFF,
     "lsp.formatOnWrite": OFF,

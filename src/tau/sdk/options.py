@@ -65,6 +65,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     rules: "tuple[RuleFile, ...]" = ()  # besides those found in files
     stream: StreamFunction | None = None  # replaces the real model; see tau.ai.faux
     extensions: tuple[str, ...] = ()  # paths, as with -e
+    plugin_dirs: tuple[Path, ...] = ()  # folders of plugins, in addition to the installed ones
     hook_files: tuple[str, ...] = ()  # Python hooks, as with --hook
     extension_functions: tuple[Callable[..., Any], ...] = ()  # each is called as `extension(tau)`
     no_extensions: bool = False  # only those given here

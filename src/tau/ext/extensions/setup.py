@@ -100,7 +100,7 @@ def find_sources(
         code = getattr(function, "__code__", None)
         file = Path(__file__ if code is None else code.co_filename)
         name = getattr(function, "__name__", "extension")
-        found.sources.append(ExtensionSource(name=name, file=file, origin="program", function=function))
+        found.sources.append(ExtensionSource(name, file, "program", function=function))
     return found
 
 

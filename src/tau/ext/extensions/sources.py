@@ -51,7 +51,8 @@ class SourceList:
                 if source_kind == "hook" and path.parent.name != "hooks":
                     continue
                 origin: Origin = "plugin" if item.source.provider == "tau-plugins" else "user"
-                self.add(path, "project" if item.level == "project" else origin, source_kind, quiet=True)
+                level: Origin = "project" if item.level == "project" else origin
+                self.add(path, level, source_kind, quiet=True, plugin=item.source.plugin)
 
     def add_plugins(self, registry: CapabilityRegistry) -> None:
         """Plugins that are Python packages themselves."""
@@ -59,7 +60,7 @@ class SourceList:
             if root.provider.id == "tau-plugins" and (root.level == "user" or registry.options.trusted):
                 try:
                     for source in _package(Path(root.path), "plugin", "extension"):
-                        self._append(source)
+                        self._append(msgspec.structs.replace(source, plugin=Path(root.path)))
                 except (OSError, ExtensionError) as error:
                     self.problems.append((Path(root.path), str(error)))
 
@@ -75,7 +76,15 @@ class SourceList:
                 continue
             self.add(path, origin, kind)
 
-    def add(self, path: Path, origin: Origin, kind: SourceKind = "extension", *, quiet: bool = False) -> None:
+    def add(
+        self,
+        path: Path,
+        origin: Origin,
+        kind: SourceKind = "extension",
+        *,
+        quiet: bool = False,
+        plugin: Path | None = None,
+    ) -> None:
         """A file, or a folder with several. `quiet`: other files may be there too."""
         try:
             found = list(_sources(path, origin, kind))
@@ -85,7 +94,7 @@ class SourceList:
         if not found and not quiet:
             self.problems.append((path, "It has no Python extension."))
         for source in found:
-            self._append(source)
+            self._append(msgspec.structs.replace(source, plugin=plugin))
 
     def add_packages(self, cache: Path) -> None:
         """The entry points `tau.extensions` of installed packages."""
@@ -97,7 +106,7 @@ class SourceList:
                 )
                 continue
             package = file.parent if file.name == "__init__.py" else None
-            self._append(described(ExtensionSource(name=name, file=file, origin="package", package=package)))
+            self._append(described(ExtensionSource(name, file, "package", package=package)))
 
     def _append(self, source: ExtensionSource) -> None:
         real = os.path.realpath(source.file)
@@ -117,7 +126,7 @@ class SourceList:
 def _sources(path: Path, origin: Origin, kind: SourceKind) -> Iterator[ExtensionSource]:
     if path.is_file():
         if path.suffix == ".py":
-            yield described(ExtensionSource(name=path.stem, file=path, origin=origin, kind=kind))
+            yield described(ExtensionSource(path.stem, path, origin, kind))
         return
     own = list(_package(path, origin, kind))
     if own:
@@ -129,7 +138,7 @@ def _sources(path: Path, origin: Origin, kind: SourceKind) -> Iterator[Extension
         if entry.is_dir():
             yield from _package(entry, origin, kind)
         elif entry.suffix == ".py":
-            yield described(ExtensionSource(name=entry.stem, file=entry, origin=origin, kind=kind))
+            yield described(ExtensionSource(entry.stem, entry, origin, kind))
 
 
 def _package(folder: Path, origin: Origin, kind: SourceKind) -> Iterator[ExtensionSource]:
@@ -144,19 +153,10 @@ def _package(folder: Path, origin: Origin, kind: SourceKind) -> Iterator[Extensi
                 raise ExtensionError(
                     f'pyproject.toml names "{name}", which is not in the folder.', source=str(folder)
                 )
-            single = ExtensionSource(
-                name=folder.name if len(named) == 1 else f"{folder.name}/{file.stem}",
-                file=file,
-                origin=origin,
-                kind=kind,
-                package=file.parent,
-            )
-            yield described(single, table)
-    elif (folder / "__init__.py").is_file():
-        source = ExtensionSource(
-            name=folder.name, file=folder / "__init__.py", origin=origin, kind=kind, package=folder
-        )
-        yield described(source, table)
+            own = folder.name if len(named) == 1 else f"{folder.name}/{file.stem}"
+            yield described(ExtensionSource(own, file, origin, kind, package=file.parent), table)
+    elif (file := folder / "__init__.py").is_file():
+        yield described(ExtensionSource(folder.name, file, origin, kind, package=folder), table)
 
 
 def project_table(folder: Path) -> dict[str, Any]:
