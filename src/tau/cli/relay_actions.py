@@ -29,25 +29,6 @@ session_store = late("tau.relay.sessions")
 whatsapp_login = late("tau.relay.channels.whatsapp_login")
 
 SESSION = "tau-relay"
-UNIT = """\
-[Unit]
-Description=tau relay: answers chat messages with an agent
-After=network-online.target
-Wants=network-online.target
-
-[Service]
-ExecStart={command} relay run
-Restart=on-failure
-RestartSec=10
-RestartPreventExitStatus=2
-UMask=0077
-NoNewPrivileges=yes
-# Secrets that the config names, one NAME=VALUE per line:
-EnvironmentFile=-%h/.tau/relay.env
-
-[Install]
-WantedBy=default.target
-"""
 
 
 def as_json(value: Any) -> str:
@@ -234,4 +215,5 @@ def doctor(home: RelayHome, parsed: ParsedArgs) -> int:
 
 
 def systemd(home: RelayHome, parsed: ParsedArgs) -> int:
-    return write_stdout(UNIT.format(command=f"{sys.executable} -m tau"))
+    unit = Path(configs.__file__).parent / "data" / "tau-relay.service"
+    return write_stdout(unit.read_text(encoding="utf-8").format(command=f"{sys.executable} -m tau"))

@@ -214,23 +214,11 @@ def config_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": definitions}
 
 
-TEMPLATE = """\
-// The relay answers chat messages with an agent CLI. Keys: tau relay schema, docs/relay.md.
-{
-  inbound: {
-    // Who may talk to the agent; nobody by default. "*" admits everyone.
-    allowFrom: [%s],
-    reply: {
-      agent: { kind: "tau" }, // claude, codex, pi, opencode, gemini or tau
-      // cwd: "~/projects/notes",
-    },
-  },
-}
-"""
+TEMPLATE = Path(__file__).parent / "data" / "new_config.json5"
 
 
 def new_config() -> str:
-    return TEMPLATE % '"console:you"'
+    return TEMPLATE.read_text(encoding="utf-8")
 
 
 def migrate(content: dict[str, Any]) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from msgspec import DecodeError, Struct, json
 from tau.base.run import Limits, LocalRunner, Process
 from tau.base.tasks import spawn
 from tau.relay.agent_run import KILL_GRACE_S, collect_errors
+from tau.relay.agents.output import AgentReply, exit_error, one_sentence, session_problem, string
 from tau.relay.agents.pi import read_events
-from tau.relay.agents.reply import AgentReply, exit_error, one_sentence, session_problem, string
 
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 DIALOGS = ("select", "confirm", "input", "editor")

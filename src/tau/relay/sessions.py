@@ -10,7 +10,7 @@ from msgspec import DecodeError, Struct, ValidationError, json
 from tau.base.clock import now_ms
 from tau.base.files import write_atomic
 from tau.base.tasks import shielded
-from tau.relay.agents.reply import AgentMeta, AgentUsage
+from tau.relay.agents.output import AgentMeta, AgentUsage
 from tau.relay.message import InboundMessage
 from tau.relay.settings import SessionSettings
 

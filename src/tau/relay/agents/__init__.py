@@ -6,8 +6,8 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from tau.relay.agents import claude, codex, gemini, opencode, pi, tau
-from tau.relay.agents.reply import AgentReply
-from tau.relay.agents.turn import AgentTurn, Invocation
+from tau.relay.agents.invocation import AgentTurn, Invocation
+from tau.relay.agents.output import AgentReply
 from tau.relay.settings import AgentKind
 
 
