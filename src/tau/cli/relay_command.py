@@ -27,15 +27,8 @@ actions = late("tau.cli.relay_actions")
 composition = late("tau.relay.composition")
 direct = late("tau.relay.direct")
 
-ACTIONS = (
-    "run",
-    "init",
-    "check",
-    "show",
-    "schema",
-    "status",
-    "allow",
-    *("send", "heartbeat", "sessions", "login", "logout", "webhook", "tmux", "doctor", "systemd"),
+ACTIONS = tuple(
+    ["run", "init", "check", "show", "schema", "status", "allow", "send", "heartbeat", "sessions", "login", "logout", "webhook", "tmux", "doctor", "systemd"]
 )
 # Flags that override keys of the config.
 NUMBERS = {
@@ -53,18 +46,10 @@ def run(words: Sequence[str]) -> int:
     parsed = parse(list(words), RELAY_FLAGS)
     if parsed.problem:
         raise UsageError(parsed.problem)
-    own = {
-        "run": _run,
-        "init": _init,
-        "check": _check,
-        "show": _show,
-        "schema": _schema,
-        "status": _status,
-        "allow": _allow,
-        "webhook": _webhook,
-    }
+    own = (_run, _init, _check, _show, _schema, _status, _allow, _webhook)
     name = parsed.words[0] if parsed.words else ""
-    verb: Callable[[RelayHome, ParsedArgs], int] | None = own.get(name)
+    verbs: dict[str, Callable[[RelayHome, ParsedArgs], int]] = {one.__name__[1:]: one for one in own}
+    verb = verbs.get(name)
     if verb is None and name in ACTIONS:
         verb = getattr(actions, name)
     if verb is None:

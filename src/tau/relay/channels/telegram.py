@@ -23,13 +23,7 @@ from telegram.request import HTTPXRequest
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.base.sizes import MIB
-from tau.relay.channels.channel import (
-    ChannelDown,
-    ChannelLimits,
-    ChannelLink,
-    ChannelRejected,
-    OptionalSteps,
-)
+from tau.relay.channels.channel import ChannelDown, ChannelLimits, ChannelLink, ChannelRejected, OptionalSteps
 from tau.relay.channels.connection import Backoff, Downloads, http_client
 from tau.relay.config import RelayHome
 from tau.relay.log import RelayLog

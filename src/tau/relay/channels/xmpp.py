@@ -18,12 +18,7 @@ from slixmpp.stanza import Message
 from tau.base.clock import now_ms
 from tau.base.errors import ConfigError, TauError
 from tau.base.tasks import spawn
-from tau.relay.channels.channel import (
-    ChannelDown,
-    ChannelLimits,
-    ChannelLink,
-    OptionalSteps,
-)
+from tau.relay.channels.channel import ChannelDown, ChannelLimits, ChannelLink, OptionalSteps
 from tau.relay.channels.connection import Backoff, Inbox
 from tau.relay.channels.xmpp_client import XmppClient, is_loopback
 from tau.relay.channels.xmpp_files import XmppFiles
