@@ -12,7 +12,7 @@ from tau.base.errors import ConfigError, TauError, UsageError
 from tau.base.files import typed_path, write_atomic
 from tau.base.late import late
 from tau.base.text import clean_line
-from tau.cli.flags import RELAY_FLAGS
+from tau.cli.flags import RELAY_FLAGS, SUBCOMMANDS
 from tau.cli.main import report_problem, write_stdout
 from tau.cli.parse import ParsedArgs, parse
 from tau.cli.signals import Signals
@@ -27,9 +27,7 @@ actions = late("tau.cli.relay_actions")
 composition = late("tau.relay.composition")
 direct = late("tau.relay.direct")
 
-ACTIONS = tuple(
-    ["run", "init", "check", "show", "schema", "status", "allow", "send", "heartbeat", "sessions", "login", "logout", "webhook", "tmux", "doctor", "systemd"]
-)
+ACTIONS = next(command.choices for command in SUBCOMMANDS if command.name == "relay")
 # Flags that override keys of the config.
 NUMBERS = {
     "interval": "twilio.pollSeconds",

@@ -31,9 +31,6 @@ class Approvals:
         self._number = 0
         self.open: list[OpenApproval] = []
 
-    def is_open(self, channel: str, chat: str) -> bool:
-        return any(one.channel == channel and one.chat == chat for one in self.open)
-
     async def ask(
         self,
         event: dict[str, Any],

@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from types import MappingProxyType, UnionType
-from typing import Any, get_args, get_origin
+from types import MappingProxyType
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyjson5
-from msgspec import NODEFAULT, Struct, ValidationError, convert
+from msgspec import Struct, ValidationError, convert
 from msgspec.json import schema
 from msgspec.structs import FieldInfo, fields
 
@@ -175,33 +175,6 @@ def _check_commands(inbound: InboundSettings) -> Iterator[str]:
                 yield f"{key}: {{{{{sorted(chat)[0]}}}}} is only allowed in the last element of command."
     if reply.command and not reply.command[0].strip():
         yield "inbound.reply.command: must name a program."
-
-
-class RelaySetting(Struct, frozen=True):
-    """One key as the docs table shows it."""
-
-    key: str
-    type: str
-    default: str
-    description: str
-
-
-def describe_config(struct: type[Struct] = RelayConfig, prefix: str = "") -> Iterator[RelaySetting]:
-    for one in fields(struct):
-        key = prefix + one.encode_name
-        if _is_group(one):
-            yield from describe_config(one.type, f"{key}.")
-            continue
-        (meta,) = one.type.__metadata__
-        default = one.default_factory() if one.default_factory is not NODEFAULT else one.default
-        shown = "required" if one.required else "" if default is None else show_value(default)
-        yield RelaySetting(key, _short_type(one.type), shown, meta.description)
-
-
-def _short_type(annotation: Any) -> str:
-    text = describe_type(annotation)
-    inner = get_args(annotation)[0]
-    return text.removesuffix(" or null") if get_origin(inner) is UnionType else text
 
 
 def config_schema() -> dict[str, Any]:

@@ -36,7 +36,7 @@ async def examine(
 ) -> list[DoctorFinding]:
     channels = configured(config)
     found = [await _agent(config, runner), _login(config)]
-    found += [_folder(home), DoctorFinding("relay", True, "running" if running else "not running")]
+    found.append(DoctorFinding("relay", True, "running" if running else "not running"))
     for name in channels:
         extra = next((package for package, extra in PACKAGES.items() if extra == name), "")
         missing = bool(extra) and find_spec(extra) is None
@@ -82,17 +82,6 @@ def _login(config: RelayConfig) -> DoctorFinding:
         if os.environ.get(name):
             return DoctorFinding("login", True, name)
     return DoctorFinding("login", False, f"none found; log in with {kind}, or set {' or '.join(variables)}")
-
-
-def _folder(home: RelayHome) -> DoctorFinding:
-    try:
-        mode = home.state.stat().st_mode & 0o777
-    except FileNotFoundError:
-        return DoctorFinding("state folder", True, f"{home.state}, not there yet")
-    private = mode & 0o077 == 0
-    return DoctorFinding(
-        "state folder", private, f"{home.state}, mode {mode:o}{'' if private else '; use 700'}"
-    )
 
 
 def _port(port: int, running: bool) -> DoctorFinding:
