@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.relay.agents import AGENTS
-from tau.relay.agents.reply import AgentUsage
-from tau.relay.agents.turn import IDENTITY, AgentTurn
+from tau.relay.agents.invocation import IDENTITY, AgentTurn
+from tau.relay.agents.output import AgentUsage
 from tests.relay.fixtures import CAPTURES, CODEX, Capture, lines
 from tests.support.soak import examples
 

@@ -157,4 +157,4 @@ def test_a_message_that_misses_the_end_of_a_run_gets_its_own_answer(tmp_path: Pa
 
 
 def is_busy(relay: Relay) -> bool:
-    return hasattr(relay, "live") and any(one.agent.busy for one in relay.live._by_key.values())
+    return hasattr(relay, "live") and any(one.busy for one in relay.live._by_key.values())

@@ -184,7 +184,7 @@ def test_the_doctor_names_what_is_missing(tmp_path: Path) -> None:
     assert "BAD  agent claude: no-such-agent cannot be started: No such file or directory" in done.stdout
     assert "BAD  login: none found; log in with claude" in done.stdout
     found = {one["what"]: one["ok"] for one in json.loads(tau("doctor", "--json", home=chat.folder).stdout)}
-    assert found["state folder"] and found["channel console"] and not found["login"]
+    assert found["relay"] and found["channel console"] and not found["login"]
 
 
 def test_the_webhook_shows_what_it_would_do_and_systemd_gets_a_unit(tmp_path: Path) -> None:

@@ -29,25 +29,6 @@ session_store = late("tau.relay.sessions")
 whatsapp_login = late("tau.relay.channels.whatsapp_login")
 
 SESSION = "tau-relay"
-UNIT = """\
-[Unit]
-Description=tau relay: answers chat messages with an agent
-After=network-online.target
-Wants=network-online.target
-
-[Service]
-ExecStart={command} relay run
-Restart=on-failure
-RestartSec=10
-RestartPreventExitStatus=2
-UMask=0077
-NoNewPrivileges=yes
-# Secrets that the config names, one NAME=VALUE per line:
-EnvironmentFile=-%h/.tau/relay.env
-
-[Install]
-WantedBy=default.target
-"""
 
 
 def as_json(value: Any) -> str:
@@ -155,28 +136,17 @@ def logout(home: RelayHome, parsed: ParsedArgs) -> int:
         raise UsageError(f"The account of {name} is in the config; remove it there.")
     home.create()
     with composition.only_relay(home):
-        if home.whatsapp.exists():
-            asyncio.run(_logout_whatsapp(home))
         for path in (home.whatsapp, home.state / "sessions.json"):
             path.unlink(missing_ok=True)
-    return write_stdout("WhatsApp is unlinked, and conversations are forgotten.\n")
+    return write_stdout("The login and conversations are forgotten. Remove the device on the phone, too.\n")
 
 
 async def _login_whatsapp(home: RelayHome, phone: str) -> None:
-    _need_neonize()
-    await whatsapp_login.log_in(home, phone, lambda text: write_stdout(f"{text}\n"))
-
-
-async def _logout_whatsapp(home: RelayHome) -> None:
-    _need_neonize()
-    await whatsapp_login.log_out(home)
-
-
-def _need_neonize() -> None:
     try:
-        _ = whatsapp_login.log_in
+        log_in = whatsapp_login.log_in
     except ModuleNotFoundError as error:
         raise composition.missing_package("whatsapp", error) from None
+    await log_in(home, phone, lambda text: write_stdout(f"{text}\n"))
 
 
 def _account(parsed: ParsedArgs) -> str:
@@ -234,4 +204,5 @@ def doctor(home: RelayHome, parsed: ParsedArgs) -> int:
 
 
 def systemd(home: RelayHome, parsed: ParsedArgs) -> int:
-    return write_stdout(UNIT.format(command=f"{sys.executable} -m tau"))
+    unit = Path(configs.__file__).parent / "data" / "tau-relay.service"
+    return write_stdout(unit.read_text(encoding="utf-8").format(command=f"{sys.executable} -m tau"))

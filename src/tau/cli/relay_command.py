@@ -12,7 +12,7 @@ from tau.base.errors import ConfigError, TauError, UsageError
 from tau.base.files import typed_path, write_atomic
 from tau.base.late import late
 from tau.base.text import clean_line
-from tau.cli.flags import RELAY_FLAGS
+from tau.cli.flags import RELAY_FLAGS, SUBCOMMANDS
 from tau.cli.main import report_problem, write_stdout
 from tau.cli.parse import ParsedArgs, parse
 from tau.cli.signals import Signals
@@ -27,16 +27,7 @@ actions = late("tau.cli.relay_actions")
 composition = late("tau.relay.composition")
 direct = late("tau.relay.direct")
 
-ACTIONS = (
-    "run",
-    "init",
-    "check",
-    "show",
-    "schema",
-    "status",
-    "allow",
-    *("send", "heartbeat", "sessions", "login", "logout", "webhook", "tmux", "doctor", "systemd"),
-)
+ACTIONS = next(command.choices for command in SUBCOMMANDS if command.name == "relay")
 # Flags that override keys of the config.
 NUMBERS = {
     "interval": "twilio.pollSeconds",
@@ -53,18 +44,10 @@ def run(words: Sequence[str]) -> int:
     parsed = parse(list(words), RELAY_FLAGS)
     if parsed.problem:
         raise UsageError(parsed.problem)
-    own = {
-        "run": _run,
-        "init": _init,
-        "check": _check,
-        "show": _show,
-        "schema": _schema,
-        "status": _status,
-        "allow": _allow,
-        "webhook": _webhook,
-    }
+    own = (_run, _init, _check, _show, _schema, _status, _allow, _webhook)
     name = parsed.words[0] if parsed.words else ""
-    verb: Callable[[RelayHome, ParsedArgs], int] | None = own.get(name)
+    verbs: dict[str, Callable[[RelayHome, ParsedArgs], int]] = {one.__name__[1:]: one for one in own}
+    verb = verbs.get(name)
     if verb is None and name in ACTIONS:
         verb = getattr(actions, name)
     if verb is None:

@@ -13,8 +13,8 @@ from tau.base.run import LocalRunner
 from tau.base.text import shortened
 from tau.relay.agent_run import RunOutput, inherited_by_agents, run_agent
 from tau.relay.agents import AGENTS
-from tau.relay.agents.reply import AgentMeta, AgentReply
-from tau.relay.agents.turn import AgentTurn, with_identity
+from tau.relay.agents.invocation import AgentTurn, with_identity
+from tau.relay.agents.output import AgentMeta, AgentReply
 from tau.relay.config import CHAT_TEXT, VARIABLE, RelayHome
 from tau.relay.live_agents import AgentGone, Ask, LiveAgent, LiveAgents
 from tau.relay.message import InboundMessage

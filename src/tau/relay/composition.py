@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from tau.ai.auth import is_variable
 from tau.base.errors import ConfigError, UsageError
-from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.relay.agent_run import agent_runner
@@ -16,7 +15,7 @@ from tau.relay.channels.channel import ChatChannel
 from tau.relay.channels.connection import secret
 from tau.relay.config import RelayHome
 from tau.relay.journal import MessageJournal
-from tau.relay.log import RelayLog
+from tau.relay.log import RelayLog, open_log
 from tau.relay.relay import Relay
 from tau.relay.settings import RelayConfig
 
@@ -169,8 +168,7 @@ async def serve(
     """Run the relay with these channels. Raises TauError."""
     home.create()
     with only_relay(home):
-        path = config.logging.file
-        log = RelayLog(typed_path(path) if path else home.state / "relay.log", config.logging)
+        log = open_log(config, home)
         journal = MessageJournal(home.journal)
         secret_names = secret_variables(config)
         runner = agent_runner(secret_names)

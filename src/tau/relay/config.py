@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from types import MappingProxyType, UnionType
-from typing import Any, get_args, get_origin
+from types import MappingProxyType
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyjson5
-from msgspec import NODEFAULT, Struct, ValidationError, convert
+from msgspec import Struct, ValidationError, convert
 from msgspec.json import schema
 from msgspec.structs import FieldInfo, fields
 
@@ -177,33 +177,6 @@ def _check_commands(inbound: InboundSettings) -> Iterator[str]:
         yield "inbound.reply.command: must name a program."
 
 
-class RelaySetting(Struct, frozen=True):
-    """One key as the docs table shows it."""
-
-    key: str
-    type: str
-    default: str
-    description: str
-
-
-def describe_config(struct: type[Struct] = RelayConfig, prefix: str = "") -> Iterator[RelaySetting]:
-    for one in fields(struct):
-        key = prefix + one.encode_name
-        if _is_group(one):
-            yield from describe_config(one.type, f"{key}.")
-            continue
-        (meta,) = one.type.__metadata__
-        default = one.default_factory() if one.default_factory is not NODEFAULT else one.default
-        shown = "required" if one.required else "" if default is None else show_value(default)
-        yield RelaySetting(key, _short_type(one.type), shown, meta.description)
-
-
-def _short_type(annotation: Any) -> str:
-    text = describe_type(annotation)
-    inner = get_args(annotation)[0]
-    return text.removesuffix(" or null") if get_origin(inner) is UnionType else text
-
-
 def config_schema() -> dict[str, Any]:
     whole = schema(RelayConfig)
     definitions = whole.pop("$defs")
@@ -214,23 +187,11 @@ def config_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": definitions}
 
 
-TEMPLATE = """\
-// The relay answers chat messages with an agent CLI. Keys: tau relay schema, docs/relay.md.
-{
-  inbound: {
-    // Who may talk to the agent; nobody by default. "*" admits everyone.
-    allowFrom: [%s],
-    reply: {
-      agent: { kind: "tau" }, // claude, codex, pi, opencode, gemini or tau
-      // cwd: "~/projects/notes",
-    },
-  },
-}
-"""
+TEMPLATE = Path(__file__).parent / "data" / "new_config.json5"
 
 
 def new_config() -> str:
-    return TEMPLATE % '"console:you"'
+    return TEMPLATE.read_text(encoding="utf-8")
 
 
 def migrate(content: dict[str, Any]) -> dict[str, Any]:

@@ -5,20 +5,14 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from tau.base.errors import TauError
-from tau.base.files import typed_path
 from tau.relay.agent_run import agent_runner
 from tau.relay.channels.channel import ChannelLink, ChatChannel
 from tau.relay.composition import ChannelParts, only_relay, open_channel, secret_variables
 from tau.relay.config import RelayHome
 from tau.relay.journal import OutgoingPart
-from tau.relay.log import RelayLog
+from tau.relay.log import open_log
 from tau.relay.outbox import send_part
 from tau.relay.settings import RelayConfig
-
-
-def open_log(config: RelayConfig, home: RelayHome) -> RelayLog:
-    path = config.logging.file
-    return RelayLog(typed_path(path) if path else home.state / "relay.log", config.logging)
 
 
 async def use_channel(

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from tau.ai.http import HttpTransport
 from tau.ai.transport import Timeouts
@@ -22,21 +22,7 @@ from tau.relay.settings import RelayConfig
 
 VERSION_S = 20
 MAX_DRIFT_S = 60
-# Where each CLI keeps its login, and the variables with keys that do as well.
-LOGINS = {
-    "claude": (("~/.claude/.credentials.json",), ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN")),
-    "codex": (("~/.codex/auth.json",), ("OPENAI_API_KEY", "CODEX_API_KEY")),
-    "pi": (("~/.pi/agent/auth.json", "~/.pi/agent/models.json"), ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")),
-    "opencode": (
-        ("~/.local/share/opencode/auth.json", "~/.config/opencode/opencode.json"),
-        ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"),
-    ),
-    "gemini": (("~/.gemini/oauth_creds.json",), ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
-    "tau": (
-        ("~/.tau/agent/auth.json", "~/.tau/agent/models.json"),
-        ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"),
-    ),
-}
+LOGINS = Path(__file__).parent / "data" / "logins.json"  # where each CLI keeps its login
 
 
 class DoctorFinding(Struct, frozen=True, rename="camel"):
@@ -50,7 +36,7 @@ async def examine(
 ) -> list[DoctorFinding]:
     channels = configured(config)
     found = [await _agent(config, runner), _login(config)]
-    found += [_folder(home), DoctorFinding("relay", True, "running" if running else "not running")]
+    found.append(DoctorFinding("relay", True, "running" if running else "not running"))
     for name in channels:
         extra = next((package for package, extra in PACKAGES.items() if extra == name), "")
         missing = bool(extra) and find_spec(extra) is None
@@ -88,7 +74,7 @@ async def _agent(config: RelayConfig, runner: LocalRunner) -> DoctorFinding:
 
 def _login(config: RelayConfig) -> DoctorFinding:
     kind = config.inbound.reply.agent.kind
-    files, variables = LOGINS[kind]
+    files, variables = json.decode(LOGINS.read_bytes(), type=dict[str, dict[str, list[str]]])[kind].values()
     for file in files:
         if typed_path(file).is_file():
             return DoctorFinding("login", True, file)
@@ -96,17 +82,6 @@ def _login(config: RelayConfig) -> DoctorFinding:
         if os.environ.get(name):
             return DoctorFinding("login", True, name)
     return DoctorFinding("login", False, f"none found; log in with {kind}, or set {' or '.join(variables)}")
-
-
-def _folder(home: RelayHome) -> DoctorFinding:
-    try:
-        mode = home.state.stat().st_mode & 0o777
-    except FileNotFoundError:
-        return DoctorFinding("state folder", True, f"{home.state}, not there yet")
-    private = mode & 0o077 == 0
-    return DoctorFinding(
-        "state folder", private, f"{home.state}, mode {mode:o}{'' if private else '; use 700'}"
-    )
 
 
 def _port(port: int, running: bool) -> DoctorFinding:

@@ -322,13 +322,7 @@ class Relay:
                 self.config.inbound.transcribe_audio, message, self._runner, self.log
             )
             answer = await self.answerer.answer(
-                key,
-                session,
-                messages,
-                body,
-                ask,
-                transcript=transcript,
-                history=history,
+                key, session, messages, body, ask, transcript=transcript, history=history
             )
         session.updated_at = now_ms()
         await self.sessions.save()

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec.structs import replace
 
 from tau.base.clock import now_ms
 from tau.base.files import write_atomic
 from tau.base.tasks import shielded
-from tau.relay.agents.reply import AgentMeta, AgentUsage
+from tau.relay.agents.output import AgentMeta, AgentUsage
 from tau.relay.message import InboundMessage
 from tau.relay.settings import SessionSettings
 
@@ -135,13 +136,4 @@ def per_message(meta: AgentMeta, session: ChatSession) -> AgentMeta:
             cost, session.cost_sum = max(0.0, cost - session.cost_sum), cost
         else:
             session.cost_sum += cost
-    return AgentMeta(
-        model=meta.model,
-        provider=meta.provider,
-        session_id=meta.session_id,
-        stop_reason=meta.stop_reason,
-        usage=usage,
-        cost=cost,
-        duration_ms=meta.duration_ms,
-        queued_ms=meta.queued_ms,
-    )
+    return replace(meta, usage=usage, cost=cost)

@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Generic, TypeVar
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from tau.ai.auth import resolve_value
 from tau.ai.http import HttpTransport
@@ -83,6 +83,11 @@ async def secret(value: str, key: str, runner: LocalRunner, *, optional: bool = 
         raise ConfigError(f"{key} is not set: {value} has no value." if value else f"{key} is not set.")
     secrets.learn(found)
     return found
+
+
+def origin(url: str) -> tuple[str, int]:
+    place = urlsplit(url)
+    return place.hostname or "", place.port or (443 if place.scheme == "https" else 80)
 
 
 def http_client(may_dial: Callable[[str, int], bool], ca_file: str = "") -> HttpTransport:

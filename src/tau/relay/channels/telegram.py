@@ -23,13 +23,7 @@ from telegram.request import HTTPXRequest
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.base.sizes import MIB
-from tau.relay.channels.channel import (
-    ChannelDown,
-    ChannelLimits,
-    ChannelLink,
-    ChannelRejected,
-    OptionalSteps,
-)
+from tau.relay.channels.channel import ChannelDown, ChannelLimits, ChannelLink, ChannelRejected, ChatChannel
 from tau.relay.channels.connection import Backoff, Downloads, http_client
 from tau.relay.config import RelayHome
 from tau.relay.log import RelayLog
@@ -42,7 +36,7 @@ MAX_DOWNLOAD_BYTES = 20 * MIB  # what the Bot API hands out
 KINDS = ("message", "edited_message", "callback_query")
 
 
-class TelegramChannel(OptionalSteps):
+class TelegramChannel(ChatChannel):
     name = "telegram"
     limits = ChannelLimits(text_units=4096, choices=True)
 
@@ -111,9 +105,7 @@ class TelegramChannel(OptionalSteps):
         sent = await self._send(self._bot.send_message(chat, text, reply_markup=markup))
         return str(sent.message_id)
 
-    async def send_media(
-        self, chat: str, data: bytes, type: str, name: str, caption: str, *, key: str
-    ) -> str:
+    async def send_media(self, chat: str, data: bytes, type: str, name: str, caption: str, key: str) -> str:
         file = InputFile(BytesIO(data), filename=name)
         text = caption[:1024] or None
         match type.partition("/")[0]:

@@ -1,8 +1,7 @@
-"""Links this machine as a device of a WhatsApp account, or unlinks it."""
+"""Links this machine as a device of a WhatsApp account."""
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import segno
@@ -45,24 +44,5 @@ async def log_in(home: RelayHome, phone: str, show: Callable[[str], Any]) -> Non
         await asyncio.sleep(5)  # the phone sends keys right after linking
     except TimeoutError:
         raise TauError("The phone did not accept in time; try again.") from None
-    finally:
-        await client.stop()
-
-
-async def log_out(home: RelayHome) -> None:
-    """Unlink, as far as WhatsApp can be reached."""
-    client: Any = new_client(home)
-    connected = asyncio.Event()
-
-    async def on_connected(*_: Any) -> None:
-        connected.set()
-
-    client.event(ConnectedEv)(on_connected)
-    await client.connect()
-    try:
-        with suppress(Exception):
-            async with asyncio.timeout(20):
-                await connected.wait()
-                await client.logout()
     finally:
         await client.stop()
