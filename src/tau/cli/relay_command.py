@@ -144,18 +144,18 @@ def _check(home: RelayHome, parsed: ParsedArgs) -> int:
     except configs.InvalidRelayConfig as error:
         if not parsed.has("json"):
             raise
-        return write_stdout(_json({"ok": False, "problems": error.problems})) or 2
+        return write_stdout(actions.as_json({"ok": False, "problems": error.problems})) or 2
     return write_stdout(
-        _json({"ok": True, "problems": []}) if parsed.has("json") else f'"{path}" is valid.\n'
+        actions.as_json({"ok": True, "problems": []}) if parsed.has("json") else f'"{path}" is valid.\n'
     )
 
 
 def _show(home: RelayHome, parsed: ParsedArgs) -> int:
-    return write_stdout(_json(to_builtins(configs.load_config(home.config))))
+    return write_stdout(actions.as_json(to_builtins(configs.load_config(home.config))))
 
 
 def _schema(home: RelayHome, parsed: ParsedArgs) -> int:
-    return write_stdout(_json(configs.config_schema()))
+    return write_stdout(actions.as_json(configs.config_schema()))
 
 
 def _status(home: RelayHome, parsed: ParsedArgs) -> int:
@@ -179,7 +179,7 @@ def _status(home: RelayHome, parsed: ParsedArgs) -> int:
     finally:
         journal.close()
     if parsed.has("json"):
-        return write_stdout(_json(found))
+        return write_stdout(actions.as_json(found))
     lines = [f"{name}: {count}" for name, count in found["counts"].items()]
     lines += [f"uncertain, to {part['chat']}: {part['content'][:140]}" for part in found["uncertain"]]
     for row in found["messages"]:
@@ -206,7 +206,3 @@ def _allow(home: RelayHome, parsed: ParsedArgs) -> int:
     if not sender:
         raise UsageError("That code is unknown or has expired.")
     return write_stdout(f"{sender} may talk to the agent.\n")
-
-
-def _json(value: Any) -> str:
-    return json.format(json.encode(value), indent=2).decode() + "\n"
