@@ -7,11 +7,9 @@ from typing import Any
 
 from msgspec import json, to_builtins
 
-from tau.base.clock import iso, now_ms
 from tau.base.errors import ConfigError, TauError, UsageError
 from tau.base.files import typed_path, write_atomic
 from tau.base.late import late
-from tau.base.text import clean_line
 from tau.cli.flags import RELAY_FLAGS, SUBCOMMANDS
 from tau.cli.main import report_problem, write_stdout
 from tau.cli.parse import ParsedArgs, parse
@@ -163,16 +161,10 @@ def _status(home: RelayHome, parsed: ParsedArgs) -> int:
 
     if not home.journal.exists():
         raise UsageError("The relay has not run yet.")
-    limit, minutes = _number(parsed, "limit", 20, 200), _number(parsed, "lookback", 240, 100_000)
 
     async def collect() -> dict[str, Any]:
         parts = await journal.uncertain()
-        rows = await journal.recent(limit, now_ms() - minutes * 60_000)
-        return {
-            "counts": await journal.counts(),
-            "uncertain": to_builtins(parts),
-            "messages": to_builtins(rows),
-        }
+        return {"counts": await journal.counts(), "uncertain": to_builtins(parts)}
 
     try:
         found = asyncio.run(collect())
@@ -182,20 +174,7 @@ def _status(home: RelayHome, parsed: ParsedArgs) -> int:
         return write_stdout(actions.as_json(found))
     lines = [f"{name}: {count}" for name, count in found["counts"].items()]
     lines += [f"uncertain, to {part['chat']}: {part['content'][:140]}" for part in found["uncertain"]]
-    for row in found["messages"]:
-        arrow = "⬅️" if row["isInbound"] else "➡️"
-        text = clean_line(row["text"])[:140]
-        lines.append(f"[{iso(row['timeMs'])}] {arrow} {row['chat']} | {row['state']} | {text}")
     return write_stdout("\n".join(lines or ["No messages yet."]) + "\n")
-
-
-def _number(parsed: ParsedArgs, flag: str, default: int, most: int) -> int:
-    text = parsed.value(flag)
-    if text is None:
-        return default
-    if not text.isdigit() or not 1 <= int(text) <= most:
-        raise UsageError(f"--{flag} must be a whole number from 1 to {most}.")
-    return int(text)
 
 
 def _allow(home: RelayHome, parsed: ParsedArgs) -> int:
