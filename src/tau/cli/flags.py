@@ -253,8 +253,6 @@ RELAY_FLAGS = (
     Flag("media", "file to send", OTHER, VALUE, "PATH", FILE),
     Flag("all", "all conversations", OTHER),
     Flag("heartbeat-now", "begin with a heartbeat", OTHER),
-    Flag("limit", "messages to list; default: 20", OTHER, VALUE, "N", short="l"),
-    Flag("lookback", "list messages of so many minutes; default: 240", OTHER, VALUE, "MINUTES", short="b"),
     Flag("interval", "seconds between polls of Twilio", OTHER, VALUE, "N", short="i"),
     Flag("web-heartbeat", "uptime after which a connection counts as good", OTHER, VALUE, "SECONDS"),
     Flag("web-retries", "attempts to connect; 0 for no limit", OTHER, VALUE, "N"),

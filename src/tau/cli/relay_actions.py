@@ -55,7 +55,10 @@ def send(home: RelayHome, parsed: ParsedArgs) -> int:
         reply = await control.ask_relay(home.socket, request, control.ANSWER_S + 5)
         if reply is not None:
             return {"via": "relay", "messageId": reply["messageId"]}
-        outgoing = [_part(chat, one) for one in parts]
+        outgoing = [
+            journal.OutgoingPart("media" if one.get("file") else "text", chat, one["content"])
+            for one in parts
+        ]
         terminal = (sys.stdin, sys.stdout)
         id = await direct.use_channel(config, home, channel, chat, outgoing, terminal)
         return {"via": "direct", "messageId": id}
@@ -79,10 +82,6 @@ def _media_part(home: RelayHome, source: str) -> dict[str, str]:
     name = os.urandom(16).hex()
     write_atomic(home.media / name, data, mode=0o600)
     return {"content": f"{name}|{type}|{path.name.replace('|', '_')}", "file": "yes"}
-
-
-def _part(chat: str, one: dict[str, str]) -> Any:
-    return journal.OutgoingPart("media" if one.get("file") else "text", chat, one["content"])
 
 
 def heartbeat(home: RelayHome, parsed: ParsedArgs) -> int:

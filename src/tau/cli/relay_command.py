@@ -7,11 +7,9 @@ from typing import Any
 
 from msgspec import json, to_builtins
 
-from tau.base.clock import iso, now_ms
 from tau.base.errors import ConfigError, TauError, UsageError
 from tau.base.files import typed_path, write_atomic
 from tau.base.late import late
-from tau.base.text import clean_line
 from tau.cli.flags import RELAY_FLAGS, SUBCOMMANDS
 from tau.cli.main import report_problem, write_stdout
 from tau.cli.parse import ParsedArgs, parse
@@ -144,18 +142,18 @@ def _check(home: RelayHome, parsed: ParsedArgs) -> int:
     except configs.InvalidRelayConfig as error:
         if not parsed.has("json"):
             raise
-        return write_stdout(_json({"ok": False, "problems": error.problems})) or 2
+        return write_stdout(actions.as_json({"ok": False, "problems": error.problems})) or 2
     return write_stdout(
-        _json({"ok": True, "problems": []}) if parsed.has("json") else f'"{path}" is valid.\n'
+        actions.as_json({"ok": True, "problems": []}) if parsed.has("json") else f'"{path}" is valid.\n'
     )
 
 
 def _show(home: RelayHome, parsed: ParsedArgs) -> int:
-    return write_stdout(_json(to_builtins(configs.load_config(home.config))))
+    return write_stdout(actions.as_json(to_builtins(configs.load_config(home.config))))
 
 
 def _schema(home: RelayHome, parsed: ParsedArgs) -> int:
-    return write_stdout(_json(configs.config_schema()))
+    return write_stdout(actions.as_json(configs.config_schema()))
 
 
 def _status(home: RelayHome, parsed: ParsedArgs) -> int:
@@ -163,39 +161,20 @@ def _status(home: RelayHome, parsed: ParsedArgs) -> int:
 
     if not home.journal.exists():
         raise UsageError("The relay has not run yet.")
-    limit, minutes = _number(parsed, "limit", 20, 200), _number(parsed, "lookback", 240, 100_000)
 
     async def collect() -> dict[str, Any]:
         parts = await journal.uncertain()
-        rows = await journal.recent(limit, now_ms() - minutes * 60_000)
-        return {
-            "counts": await journal.counts(),
-            "uncertain": to_builtins(parts),
-            "messages": to_builtins(rows),
-        }
+        return {"counts": await journal.counts(), "uncertain": to_builtins(parts)}
 
     try:
         found = asyncio.run(collect())
     finally:
         journal.close()
     if parsed.has("json"):
-        return write_stdout(_json(found))
+        return write_stdout(actions.as_json(found))
     lines = [f"{name}: {count}" for name, count in found["counts"].items()]
     lines += [f"uncertain, to {part['chat']}: {part['content'][:140]}" for part in found["uncertain"]]
-    for row in found["messages"]:
-        arrow = "⬅️" if row["isInbound"] else "➡️"
-        text = clean_line(row["text"])[:140]
-        lines.append(f"[{iso(row['timeMs'])}] {arrow} {row['chat']} | {row['state']} | {text}")
     return write_stdout("\n".join(lines or ["No messages yet."]) + "\n")
-
-
-def _number(parsed: ParsedArgs, flag: str, default: int, most: int) -> int:
-    text = parsed.value(flag)
-    if text is None:
-        return default
-    if not text.isdigit() or not 1 <= int(text) <= most:
-        raise UsageError(f"--{flag} must be a whole number from 1 to {most}.")
-    return int(text)
 
 
 def _allow(home: RelayHome, parsed: ParsedArgs) -> int:
@@ -206,7 +185,3 @@ def _allow(home: RelayHome, parsed: ParsedArgs) -> int:
     if not sender:
         raise UsageError("That code is unknown or has expired.")
     return write_stdout(f"{sender} may talk to the agent.\n")
-
-
-def _json(value: Any) -> str:
-    return json.format(json.encode(value), indent=2).decode() + "\n"

@@ -16,9 +16,7 @@ SECRET = "the secret itself, the name of a variable, or !command"
 class XmppSettings(Struct, frozen=True, rename="camel"):
     jid: Annotated[str, about("Account of the relay, such as bot@example.org")] = ""
     password: Annotated[str, about(f"Its password: {SECRET}")] = ""
-    server: Annotated[str, about("HOST:PORT, if DNS does not name it. Off this machine, TLS is required")] = (
-        ""
-    )
+    server: Annotated[str, about("HOST:PORT, if DNS does not name it; remote ones need TLS")] = ""
     ca_file: Annotated[str, about("Certificates to trust besides those of the system")] = ""
     rooms: Annotated[tuple[str, ...], about("Rooms to join, such as team@rooms.example.org")] = ()
     nick: Annotated[str, about("Name in rooms; by default that of the account")] = ""
@@ -31,14 +29,10 @@ class TelegramSettings(Struct, frozen=True, rename="camel"):
 
 class TwilioSettings(Struct, frozen=True, rename="camel"):
     account_sid: Annotated[str, about("Account SID, or the name of a variable")] = "TWILIO_ACCOUNT_SID"
-    auth_token: Annotated[str, about(f"Auth token, which also checks signatures of webhooks: {SECRET}")] = (
-        "TWILIO_AUTH_TOKEN"
-    )
+    auth_token: Annotated[str, about(f"Auth token, also for signatures: {SECRET}")] = "TWILIO_AUTH_TOKEN"
     api_key: Annotated[str, about("API key for requests instead of the auth token")] = "TWILIO_API_KEY"
     api_secret: Annotated[str, about(f"Its secret: {SECRET}")] = "TWILIO_API_SECRET"
-    number: Annotated[str, about("Own number, such as whatsapp:+15550001111, or a variable")] = (
-        "TWILIO_WHATSAPP_FROM"
-    )
+    number: Annotated[str, about("Own number, such as whatsapp:+15550001111")] = "TWILIO_WHATSAPP_FROM"
     mode: Annotated[Literal["webhook", "poll"], about("How messages arrive")] = "webhook"
     public_url: Annotated[str, about("Address of the webhook server as Twilio sees it, or tailscale")] = ""
     port: Annotated[int, about("Port of the webhook server", ge=1, le=65535)] = 42873

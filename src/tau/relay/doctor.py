@@ -44,15 +44,8 @@ async def examine(
         found.append(DoctorFinding(f"channel {name}", not missing, detail if extra else "needs no package"))
     if "twilio" in channels and config.twilio.mode == "webhook":
         found.append(_port(config.twilio.port, running))
-    if config.twilio.public_url == "tailscale" and "twilio" in channels:
-        there = shutil.which("tailscale") is not None
-        found.append(DoctorFinding("tailscale", there, "found" if there else "not on the PATH"))
     servers = {"telegram": config.telegram.api_url, "twilio": config.twilio.api_url}
-    for name in channels:
-        if name in servers:
-            found.append(await _clock(servers[name]))
-            break
-    return found
+    return found + [await _clock(servers[name]) for name in channels if name in servers][:1]
 
 
 async def _agent(config: RelayConfig, runner: LocalRunner) -> DoctorFinding:

@@ -59,14 +59,6 @@ class StoredMessage(Struct, frozen=True):
     received_ms: int
 
 
-class JournalRow(Struct, frozen=True, rename="camel"):
-    time_ms: int
-    is_inbound: bool
-    chat: str
-    text: str
-    state: str
-
-
 class JournalError(TauError):
     """`is_temporary`: it may work again later, such as when the disk has room."""
 
@@ -224,22 +216,6 @@ class MessageJournal:
             " SELECT 'out ' || state, count(*) FROM outgoing GROUP BY state"
         )
         return dict(await self._do(lambda base: base.execute(query).fetchall()))
-
-    async def recent(self, limit: int, since_ms: int) -> list[JournalRow]:
-        """The last messages in both directions, newest first."""
-        query = (
-            "SELECT time_ms, 1, channel, message, state FROM inbound WHERE time_ms >= :since UNION ALL"
-            " SELECT time_ms, 0, channel, content, state FROM outgoing WHERE time_ms >= :since"
-            " ORDER BY 1 DESC LIMIT :limit"
-        )
-        values = {"since": since_ms, "limit": limit}
-        rows = await self._do(lambda base: base.execute(query, values).fetchall())
-        found = []
-        for time_ms, is_inbound, channel, content, state in rows:
-            one = json.decode(content)
-            text = one["body"] if is_inbound else one["content"]
-            found.append(JournalRow(time_ms, bool(is_inbound), f"{channel}:{one['chat']}", text, state))
-        return found
 
     async def uncertain(self) -> list[OutgoingPart]:
         """Parts that may or may not have been sent."""

@@ -108,7 +108,7 @@ class Relay:
                     lost = await self.journal.recover_parts(name, deduplicates=channel.limits.deduplicates)
                     if lost:
                         self.log.write(
-                            "warn", "journal", "Some parts may not have arrived", count=lost, channel=name
+                            "warn", "journal", "parts may not have arrived", count=lost, channel=name
                         )
                     await channel.start(ChannelLink(group, self.outboxes[name].connected.set))
                     background.append(spawn(group, self.outboxes[name].run()))
@@ -172,11 +172,8 @@ class Relay:
         log = {"channel": message.channel, "sender": message.sender, "id": message.id}
         if not self.access.admits(message):
             self.log.write("warn", "access", "message of an unknown sender ignored", **log)
-            if (
-                self.config.inbound.pairing
-                and not message.is_group
-                and (code := self.access.code_for(message))
-            ):
+            may_pair = self.config.inbound.pairing and not message.is_group
+            if may_pair and (code := self.access.code_for(message)):
                 text = f"This agent does not know you. Its owner can admit you with: tau relay allow {code}"
                 await self.say([], message.channel, message.chat, text)
             return
@@ -221,9 +218,8 @@ class Relay:
         if await steer(self, queue, waiting):
             return
         if len(queue.waiting) >= self.config.limits.queued:
-            await self.say(
-                [number], message.channel, message.chat, "Too many messages wait; send this one again later."
-            )
+            text = "Too many messages wait; send this one again later."
+            await self.say([number], message.channel, message.chat, text)
             return
         self._enqueue(waiting)
 
@@ -329,26 +325,19 @@ class Relay:
         parts = await compose(self, answer, message.channel, message.chat)
         await self.journal.answer([one.number for one in queue.current or batch], message.channel, parts)
         self.outboxes[message.channel].wake()
-        self.log.write(
-            "info",
-            "run",
-            "answered" if answer.ok else "failed",
-            key=key,
-            queued_ms=queued_ms,
-            meta=answer.meta,
-        )
+        state = "answered" if answer.ok else "failed"
+        self.log.write("info", "run", state, key=key, queued_ms=queued_ms, meta=answer.meta)
 
     async def _stop(self, number: int, message: InboundMessage) -> None:
         """Kill the chat's run and drop what waits."""
         queue = self._chat(message)
+        session = self.sessions.by_key.get(session_key(message, self.config.inbound.reply.session))
         dropped = [one.number for one in (*queue.current, *queue.waiting)]
         queue.waiting.clear()
         if queue.run is not None:
             queue.run.cancel()
             await asyncio.wait([queue.run])
-        elif (
-            session := self.sessions.by_key.get(session_key(message, self.config.inbound.reply.session))
-        ) is not None:
+        elif session is not None:
             session.aborted_last_run = True
         await self.say([number, *dropped], message.channel, message.chat, ABORTED)
 

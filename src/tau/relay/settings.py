@@ -32,9 +32,7 @@ class GroupSettings(Struct, frozen=True, rename="camel"):
 class AgentSettings(Struct, frozen=True, rename="camel"):
     kind: Annotated[AgentKind, about("Agent CLI that answers; required")]
     format: Annotated[Literal["text", "json"], about("Output format of the CLI")] = "json"
-    identity_prefix: Annotated[
-        str | None, about("Text in front of each prompt; empty for none, unset for the built-in one")
-    ] = None
+    identity_prefix: Annotated[str | None, about("Text in front of each prompt; empty for none")] = None
     prompt_via: Annotated[Literal["stdin", "arg"], about("How the CLI receives the prompt")] = "stdin"
     live: Annotated[bool, about("Keep pi and tau running between messages")] = True
     while_busy: Annotated[
@@ -51,16 +49,10 @@ class SessionSettings(Struct, frozen=True, rename="camel"):
         Annotated[int, Meta(ge=1)] | None, about("The same for heartbeats; unset means idleMinutes")
     ] = None
     store: Annotated[str | None, about("Session file; by default sessions.json in the state folder")] = None
-    session_arg_new: Annotated[
-        tuple[str, ...] | None, about("Arguments of a new session instead of the built-in ones")
-    ] = None
-    session_arg_resume: Annotated[
-        tuple[str, ...] | None, about("Arguments of a resumed session instead of the built-in ones")
-    ] = None
+    session_arg_new: Annotated[tuple[str, ...] | None, about("Arguments of a new session")] = None
+    session_arg_resume: Annotated[tuple[str, ...] | None, about("Arguments of a resumed session")] = None
     session_arg_before_body: Annotated[bool, about("Whether session arguments precede the body")] = True
-    send_system_once: Annotated[
-        bool, about("Send identity prefix and bodyPrefix only with the first message")
-    ] = False
+    send_system_once: Annotated[bool, about("Send identityPrefix and bodyPrefix only once")] = False
     session_intro: Annotated[str | None, about("Text in front of the first message of a session")] = None
     typing_interval_seconds: Annotated[
         Annotated[int, Meta(ge=1)] | None, about("Older place of reply.typingIntervalSeconds")
@@ -69,13 +61,9 @@ class SessionSettings(Struct, frozen=True, rename="camel"):
 
 class ReplySettings(Struct, frozen=True, rename="camel"):
     agent: AgentSettings
-    mode: Annotated[Literal["text", "command"], about("Answer with a fixed text, or with the agent")] = (
-        "command"
-    )
+    mode: Annotated[Literal["text", "command"], about("Fixed text, or the agent")] = "command"
     text: Annotated[str | None, about("Answer of mode text; templated")] = None
-    command: Annotated[
-        tuple[str, ...], about("Command line of the agent; templated. By default the program's name")
-    ] = ()
+    command: Annotated[tuple[str, ...], about("Command line of the agent; templated")] = ()
     cwd: Annotated[str | None, about("Folder the agent works in; by default a folder of the relay")] = None
     template: Annotated[str | None, about("Text in front of the prompt; templated")] = None
     body_prefix: Annotated[str | None, about("Text directly in front of the body; templated")] = None
@@ -93,9 +81,9 @@ class InboundSettings(Struct, frozen=True, rename="camel"):
     pairing: Annotated[bool, about("Answer unknown senders with a code for tau relay allow")] = False
     message_prefix: Annotated[str, about("Text in front of each message for the agent")] = ""
     response_prefix: Annotated[str, about("Text in front of each answer")] = ""
-    timestamp_prefix: Annotated[
-        bool | str, about("Put the time in front of each message: true for UTC, or a time zone")
-    ] = True
+    timestamp_prefix: Annotated[bool | str, about("Time in front of messages: true for UTC, or a zone")] = (
+        True
+    )
     transcribe_audio: TranscribeSettings = field(default_factory=TranscribeSettings)
     group_chat: GroupSettings = field(default_factory=GroupSettings)
 
@@ -135,6 +123,4 @@ class RelayConfig(Struct, frozen=True, rename="camel"):
     projects: Annotated[dict[str, str], about("Folders that /cwd may choose, by name")] = field(
         default_factory=dict
     )
-    media_roots: Annotated[
-        tuple[str, ...], about("Folders besides the agent's own from which files may be sent")
-    ] = ()
+    media_roots: Annotated[tuple[str, ...], about("More folders from which files may be sent")] = ()

@@ -8,16 +8,7 @@ from typing import Any
 
 import httpx
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, InputFile, Message, Update
-from telegram.error import (
-    BadRequest,
-    ChatMigrated,
-    Conflict,
-    Forbidden,
-    InvalidToken,
-    NetworkError,
-    RetryAfter,
-    TelegramError,
-)
+from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 from telegram.request import HTTPXRequest
 
 from tau.base.clock import now_ms
@@ -85,9 +76,6 @@ class TelegramChannel(ChatChannel):
             except (InvalidToken, Forbidden) as error:
                 self._log.write("error", "telegram", f"Telegram refused the bot's token: {error}")
                 return
-            except Conflict:
-                await self._pause(TelegramError("another program polls for this bot"), started)
-                continue
             except TelegramError as error:
                 await self._pause(error, started)
                 continue
@@ -150,10 +138,8 @@ class TelegramChannel(ChatChannel):
         if message is None or sender is None or sender.is_bot:
             return None
         group = message.chat.type != "private"
-        replied = message.reply_to_message
-        is_reply = (
-            replied is not None and replied.from_user is not None and replied.from_user.id == self._bot.id
-        )
+        replied = message.reply_to_message.from_user if message.reply_to_message else None
+        is_reply = replied is not None and replied.id == self._bot.id
         return InboundMessage(
             channel=self.name,
             account=str(self._bot.id),
@@ -178,11 +164,9 @@ class TelegramChannel(ChatChannel):
             raise ChannelDown("Telegram asked to send less.", wait_s=seconds) from None
         except (BadRequest, Forbidden, ChatMigrated, InvalidToken) as error:
             raise ChannelRejected(f"Telegram refused a message: {error.message}.") from None
-        except NetworkError as error:
+        except TelegramError as error:
             if isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout):
                 raise ChannelDown("Telegram cannot be reached.") from None
-            raise TauError(f"Telegram did not confirm a message: {error.message}.") from None
-        except TelegramError as error:
             raise TauError(f"Telegram did not confirm a message: {error.message}.") from None
         return sent
 
