@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ from tau.backends.lsp.lspmux import Lspmux
 from tau.backends.lsp.protocol import SEVERITIES, Diagnostic, LspError
 from tau.base import log
 from tau.base.errors import TauError
-from tau.base.framing import FramedProcess, StderrRing
+from tau.base.framing import ProcessGone, start_framed
 from tau.base.json_rpc import JsonRpcError
 from tau.base.programs import safe_path
-from tau.base.run import Limits, Runner
+from tau.base.run import Runner
 from tau.base.tasks import shielded, spawn
 from tau.config.paths import Paths
 from tau.config.program_files import stamps_of
@@ -67,6 +67,7 @@ class LanguageServers:
     ) -> None:
         self.cwd, self._runner, self._paths, self._environ = cwd, runner, paths, environ
         self.found, self.trusted = found, trusted
+        self.has_changed: Callable[[], bool] = lambda: False  # what the project says, since it was trusted
         self.lspmux = Lspmux(found.root, runner, environ)
         self._group = asyncio.TaskGroup()
         self._servers: dict[str, LanguageServer] = {}
@@ -111,13 +112,15 @@ class LanguageServers:
         hint = f" Missing: {'; '.join(known[:4])}." if known else ""
         raise LspError(f"no language server is configured for {path.name}.{hint}".rstrip("."))
 
+    def _find(self) -> FoundServers:
+        trusted = self.trusted and not self.has_changed()
+        return find_servers(self.cwd, self._paths, self._environ, trusted=trusted)
+
     async def look_again(self, *, force: bool = False) -> None:
         """Read the configuration again if its files changed."""
         if force or stamps_of(KIND.names, self.cwd, self._paths) != self.found.stamps:
             before = self.found
-            self.found = await asyncio.to_thread(
-                find_servers, self.cwd, self._paths, self._environ, trusted=self.trusted
-            )
+            self.found = await asyncio.to_thread(self._find)
             if before.usable != self.found.usable:
                 for name, server in tuple(self._servers.items()):
                     if server.spec not in self.found.usable:
@@ -166,25 +169,13 @@ class LanguageServers:
             await asyncio.sleep(BACKOFF_S * 2 ** (len(recent) - 1))
 
     async def _start(self, spec: ServerSpec) -> LanguageServer:
-        errors = StderrRing()
-        stderr = errors.open()
         # Without trust, what a server starts is not looked for in the project either.
         env = {} if self.trusted else {"PATH": safe_path()}
+        argv = await self.lspmux.wrap(spec.name, spec.argv)
         try:
-            process = await self._runner.start(
-                await self.lspmux.wrap(spec.name, spec.argv),
-                cwd=self.found.root,
-                env=env,
-                stdin="open",
-                stderr=stderr,
-                limits=Limits(grace=1.0),
-            )
-        except (OSError, ValueError, TauError) as error:
-            errors.close()
-            raise LspError(f"{spec.name} cannot start: {getattr(error, 'strerror', None) or error}") from None
-        finally:
-            os.close(stderr)
-        link = FramedProcess(spec.name, process, errors)
+            link = await start_framed(spec.name, self._runner, argv, self.found.root, env)
+        except ProcessGone as error:
+            raise LspError(str(error)) from None
         server = LanguageServer(spec, self.found.root, link, self._group)
         reading = spawn(self._group, server.read(), name=f"lsp {spec.name}")
         try:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tau.base.errors import TauError
 from tau.base.files import typed_path
-from tau.base.run import Limits, LocalRunner
+from tau.base.run import Limits, LocalRunner, capture
 
 MAX_OUTPUT_BYTES = 64_000
 TIMEOUT_S = 600
@@ -69,12 +69,9 @@ async def run(argv: Sequence[str], cwd: Path, *, env: dict[str, str] | None = No
             process = await runner.start(list(argv), cwd=cwd, env=env, limits=Limits(timeout=TIMEOUT_S))
         except OSError as error:
             raise TauError(f"{argv[0]} cannot run: {error.strerror or error}.") from error
-        output = bytearray()
         async with process:
-            async for chunk in process.output():
-                output += chunk[: max(MAX_OUTPUT_BYTES - len(output), 0)]
-            end = await process.wait()
-    return -1 if end.code is None else end.code, output.decode("utf-8", "replace")
+            done = await capture(process, max_bytes=MAX_OUTPUT_BYTES)
+    return -1 if done.exit.code is None else done.exit.code, done.output.decode("utf-8", "replace")
 
 
 async def fetch(source: PluginSource, stage: Path) -> tuple[Path, str]:
@@ -118,7 +115,9 @@ async def _clone(source: PluginSource, target: Path) -> str:
     )
     code, output = await run(argv, target.parent, env=environ)
     if code:
-        raise TauError(f"Fetching {source.text} with git failed: {last_line(output)}")
+        fatal = next((line for line in output.splitlines() if line.startswith("fatal: ")), "")
+        why = fatal.removeprefix("fatal: ") or last_line(output)
+        raise TauError(f"Fetching {source.text} with git failed: {why}")
     if wanted := source.sha or source.ref:
         if wanted.startswith("-"):
             raise TauError(f'"{wanted}" is not a branch, tag or commit.')
@@ -138,7 +137,7 @@ def _inner(base: Path, folder: str) -> Path:
     """A folder below the base, which no link leads out of. Raises TauError."""
     inner = base / folder if folder else base
     if not Path(os.path.realpath(inner)).is_relative_to(os.path.realpath(base)) or not inner.is_dir():
-        raise TauError(f'There is no folder "{folder}" in {base}.')
+        raise TauError(f'There is no folder "{folder}" in {base.name}.')
     return inner
 
 
