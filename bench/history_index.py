@@ -14,9 +14,10 @@ from typing import Any
 
 from report import Row, milliseconds, times
 
-from tau.coding.session.storage.log import file_name, folder_name, new_session_id
+from tau.coding.session.storage.log import file_name, new_session_id
 from tau.coding.session_index.index import SessionIndex
 from tau.coding.session_index.search import search
+from tau.config.paths import folder_name
 
 SESSIONS = 10_000
 QUICK_SESSIONS = 500

@@ -9,7 +9,7 @@ from interactive_desk import PAINTED, READY, Desk, desk, must
 from report import FLOOR, Row, milliseconds, times
 from tui_pty import bare_ms
 
-from tau.coding.session.storage.log import folder_name
+from tau.config.paths import folder_name
 
 ROUNDS, QUICK_ROUNDS = 15, 5
 SESSIONS, QUICK_SESSIONS = 10_000, 1_000

@@ -406,6 +406,11 @@ def recall_without_a_backend(folder: Path) -> Asked:
 
 
 @request
+def question_without_a_backend(folder: Path) -> Asked:
+    return "reflect", {"query": "q" * 100_000}
+
+
+@request
 def retain_without_a_backend(folder: Path) -> Asked:
     return "retain", {"items": [{"content": "c" * 100_000}]}
 

@@ -384,6 +384,14 @@ def test_schemas(tmp_path: Path) -> None:
                 },
                 "required": ["items"],
             },
+            "reflect": {
+                "type": "object",
+                "properties": {
+                    "query": {"description": "The question", "type": "string"},
+                    "context": {"description": "Why you ask", "type": "string"},
+                },
+                "required": ["query"],
+            },
             "memory_edit": {
                 "type": "object",
                 "properties": {

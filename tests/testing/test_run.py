@@ -1,11 +1,13 @@
 """`tau.testing`: what authors of extensions test with."""
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tau.agent.events import TurnEnd
 from tau.ext import Deny, ExtensionAPI, ExtensionContext, ToolCallEvent
 from tau.testing import Say, Use, run
 
@@ -29,7 +31,36 @@ def test_answers_of_the_user_are_scripted(tmp_path: Path) -> None:
         assert tau.tool_results[1] == "The user said no."
 
 
-@pytest.mark.parametrize("kind", ["extension", "tool", "hook"])
+def test_time_is_skipped_instead_of_slept(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def extension(tau: ExtensionAPI) -> None:
+        tau.every(60, lambda: seen.append("minute"))
+
+        async def sleep() -> None:
+            await asyncio.sleep(20)
+            seen.append("slept")
+
+        tau.task(sleep())
+
+        @tau.on("turn_end")
+        async def hang(event: TurnEnd, ctx: ExtensionContext) -> None:
+            await asyncio.sleep(100)
+
+    with run(extension, cwd=tmp_path) as tau:
+        tau.skip(30)
+        assert seen == ["slept"]
+        tau.skip(100)
+        assert seen == ["slept", "minute", "minute"]
+        assert tau.faults == []
+        tau.prompt("go")
+        tau.skip(10)
+        assert tau.faults == []
+        tau.skip(25)
+        assert tau.faults == ["turn_end: TimeoutError: it took longer than 30 s"]
+
+
+@pytest.mark.parametrize("kind", ["extension", "tool", "hook", "plugin"])
 def test_the_test_of_a_new_plugin_passes(kind: str, tmp_path: Path) -> None:
     new = [sys.executable, "-m", "tau", "plugin", "new", "demo", "--kind", kind]
     made = subprocess.run(new, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -94,6 +94,7 @@ class StderrRing:
         self._kept = bytearray()
         self._reading = -1
         self._timer: asyncio.TimerHandle | None = None
+        self.on_data: Callable[[bytes], None] = lambda data: None
 
     def open(self) -> int:
         """The descriptor for the child, which the caller closes."""
@@ -134,6 +135,7 @@ class StderrRing:
             data = b""
         self._kept += data
         del self._kept[:-STDERR_BYTES]
+        self.on_data(data)
         if data:
             self._timer = loop.call_later(STDERR_PAUSE_S, self._watch)
 

@@ -199,6 +199,7 @@ FLAGS = (
     Flag("allow-home", "allow working in the home folder", SAFETY),
     Flag("extension", "load a Python extension; repeatable", CODE, LIST, "PATH", FILE, short="e"),
     Flag("hook", "load a Python hook; repeatable", CODE, LIST, "PATH", FILE),
+    Flag("plugin-dir", "use the plugin in this folder; repeatable", CODE, LIST, "DIR", FOLDER),
     Flag("no-extensions", "load only extensions given with -e and --hook", CODE),
     Flag("flag", "set a flag of an extension; repeatable", CODE, LIST, "NAME[=VALUE]"),
     Flag("watch", "load extensions given with -e again when they change", CODE),
@@ -214,6 +215,12 @@ SERVE_FLAGS = (
     Flag("root", "serve sessions of this folder and those below it", OUTPUT, VALUE, "DIR"),
     Flag("allow-host", "accept this name in the Host header", OUTPUT, LIST, "NAME"),
     Flag("allow-origin", "accept requests of pages from this origin", OUTPUT, LIST, "URL"),
+)
+
+# Of `tau review`, which takes the other flags too.
+REVIEW_FLAGS = (
+    Flag("base", "review what this branch adds to REF, not only uncommitted changes", OTHER, VALUE, "REF"),
+    Flag("fail-on", "exit with 1 if there are findings of this priority or above", OTHER, VALUE, "P0..P3"),
 )
 
 COMMIT_FLAGS = (
@@ -407,8 +414,8 @@ _COMMANDS = (
     Subcommand(
         "plugin list|install|update|...",
         "install, update, write and check plugins",
-        "list install update remove enable disable show link validate doctor new marketplace",
-        "--scope --dry-run --yes --json --kind",
+        "list install update remove enable disable show link validate doctor new marketplace config",
+        "--scope --dry-run --yes --json --kind --reset",
         completes=FILE,
     ),
     Subcommand(
@@ -479,6 +486,11 @@ _COMMANDS = (
         "answer chat messages with an agent CLI",
         "run init check show schema status allow",
         " ".join(f"--{flag.name}" for flag in RELAY_FLAGS),
+    ),
+    Subcommand(
+        "review [FLAG ...]",
+        "let agents review a change, and list what is wrong by priority",
+        options=" ".join(f"--{flag.name}" for flag in REVIEW_FLAGS) + " --json",
     ),
     Subcommand(
         "commit [FLAG ...]",

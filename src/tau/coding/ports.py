@@ -314,6 +314,10 @@ class ServerPort(Protocol):
         """Names as in `SERVER:PROMPT`, and descriptions. A message `/NAME` is expanded."""
         ...
 
+    def resource_names(self) -> list[tuple[str, str]]:
+        """Addresses of the form mcp://SERVER/URI for `read`, and descriptions."""
+        ...
+
     async def wait_settled(self) -> None:
         """Wait until every server is connected or has failed."""
         ...

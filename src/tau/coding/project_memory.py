@@ -1,9 +1,11 @@
 """The memories of a project: which scope a session reads and writes."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from tau.backends.memory.store import MAX_QUERY_CHARS, SHARED, MemoryItem, MemoryMatch, MemoryStore
 from tau.base.git_dir import shared_git_dir
@@ -16,6 +18,14 @@ MAX_SHOWN_CHARS = 1_000  # of one memory in an answer to the model
 RETAIN_IMPORTANCE = 0.75
 
 
+class NewMemory(Struct, frozen=True):
+    """What a model wants stored; it may replace an older memory."""
+
+    content: str
+    importance: float = 0.5
+    supersedes: str | None = None
+
+
 class ProjectMemory:
     """Memories seen from one folder. Worktrees of a repository share them."""
 
@@ -25,6 +35,8 @@ class ProjectMemory:
         project = primary_checkout(cwd)
         self.scope = SHARED if settings.scoping == "global" else str(project)
         self.scopes = (self.scope, SHARED) if settings.scoping == "per-project-tagged" else (self.scope,)
+        self.recalled: list[MemoryMatch] = []  # what the model got unasked
+        self.retain_now: Callable[[], Awaitable[int]] | None = None
         self._clipped: set[str] = set()
 
     async def recall(self, query: str) -> list[MemoryMatch]:
@@ -48,6 +60,30 @@ class ProjectMemory:
                 )
                 for text, context in items
             ]
+
+        return await _in_thread(add)
+
+    async def similar(self, text: str, limit: int) -> list[MemoryItem]:
+        """Memories with words of a text; looking does not count as use. Raises MemoryStoreError."""
+        found = await _in_thread(self.store.search, text[:MAX_QUERY_CHARS], self.scopes, limit)
+        return [match.item for match in found]
+
+    async def merge(self, new: Sequence[NewMemory], known: Container[str], session: str) -> int:
+        """Store what a model extracted; only memories that it saw are superseded. Returns how many."""
+
+        def add() -> int:
+            before = len(self.store.items([self.scope]))
+            for one in new:
+                id = self.store.add(
+                    one.content,
+                    scope=self.scope,
+                    source="assistant",
+                    session=session,
+                    importance=one.importance,
+                )
+                if one.supersedes and one.supersedes in known and one.supersedes != id:
+                    self.store.invalidate(one.supersedes, id)
+            return len(self.store.items([self.scope])) - before if new else 0
 
         return await _in_thread(add)
 

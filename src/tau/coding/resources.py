@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tau.agent.hooks import Hooks
 from tau.backends.kernels.pool import Kernels
 from tau.backends.shell.session import ShellSession
 from tau.base.files import mode_of
@@ -49,6 +50,7 @@ class SessionResources(Struct, frozen=True, kw_only=True):
     browser: "LateBrowser | None" = None
     github: "GithubAccess | None" = None
     warnings: list[str] = []
+    hooks: list[Hooks] = []
 
 
 async def open_resources(

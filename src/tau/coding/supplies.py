@@ -62,6 +62,7 @@ class Supplies:
         trusted: bool = False,
         has_changed: Callable[[], bool] = lambda: False,
         roots: Sequence[Root] | None = None,
+        plugin_dirs: Sequence[Path] = (),
         agent: str | None = None,
     ) -> None:
         self._settings = settings
@@ -72,6 +73,7 @@ class Supplies:
             disabled_providers=settings.disabled_providers,
             disabled_items=settings.disabled_extensions,
             excludes=partial(_is_excluded, settings),
+            plugin_dirs=plugin_dirs,
             skill_folders=[typed_path(name).absolute() for name in settings.skills.custom_directories],
         )
         self.discovery = CapabilityRegistry(cwd, paths, options, roots)

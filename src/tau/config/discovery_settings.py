@@ -116,6 +116,8 @@ class McpSettings(Struct, frozen=True, rename="camel"):
     enabled: bool = True
     discovery_mode: bool = False
     sampling_tokens: Annotated[int, Meta(ge=0, extra={"scope": "user"})] = 20_000
+    notifications: bool = False
+    notification_debounce_ms: Annotated[int, Meta(ge=0, le=60_000, extra={"scope": "user"})] = 500
 
 
 class TitlesSettings(Struct, frozen=True, rename="camel"):

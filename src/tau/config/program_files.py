@@ -55,14 +55,19 @@ def project_root(cwd: Path) -> Path:
 
 
 def config_places(names: Sequence[str], cwd: Path, paths: Paths) -> Iterator[tuple[Path, bool]]:
-    """The files that may define programs, the first wins; whether each belongs to the project."""
+    """The files that define programs, the first wins; whether each belongs to the project."""
     root = project_root(cwd)
-    for folder in dict.fromkeys((cwd, root)):
-        for inner in ("", *PROJECT_FOLDERS):
-            yield from ((folder / inner / name, True) for name in names)
-    yield from ((paths.home / name, False) for name in names)
-    home = Path.home()
-    yield from ((home / name, False) for name in names)
+    projects = [
+        folder / inner
+        for folder in dict.fromkeys((cwd, root))
+        for inner in ("", *PROJECT_FOLDERS)
+        if os.path.lexists(f"{folder}/{inner}")
+    ]
+    places = [*((place, True) for place in projects), (paths.home, False), (Path.home(), False)]
+    for place, is_project in places:
+        for name in names:
+            if os.path.lexists(f"{place}/{name}"):
+                yield place / name, is_project
 
 
 def stamps_of(names: Sequence[str], cwd: Path, paths: Paths) -> tuple[tuple[str, int], ...]:
@@ -140,7 +145,10 @@ def names_in(folders: Iterable[Path]) -> frozenset[str]:
 
 def has_marker(markers: Sequence[str], names: frozenset[str], folders: Sequence[Path]) -> bool:
     for marker in markers:
-        if "*" in marker:
+        if marker.startswith("*.") and "*" not in marker[1:]:  # all of the table: no expression to compile
+            if any(name.endswith(marker[1:]) for name in names):
+                return True
+        elif "*" in marker:
             if any(fnmatchcase(name, marker) for name in names):
                 return True
         elif marker in names or ("/" in marker and any((folder / marker).exists() for folder in folders)):
@@ -154,9 +162,9 @@ def local_program(command: str, folders: Sequence[Path]) -> str:
         return ""
     for folder in dict.fromkeys(folders):
         for place in LOCAL_FOLDERS:
-            path = folder / place / command
-            if path.is_file() and os.access(path, os.X_OK):
-                return str(path)
+            path = f"{folder}/{place}/{command}"
+            if os.access(path, os.X_OK) and os.path.isfile(path):  # noqa: PTH113
+                return path
     return ""
 
 

@@ -165,6 +165,13 @@ class MemorySettings(Struct, frozen=True, rename="camel"):
     scoping: Literal["global", "per-project", "per-project-tagged"] = "per-project"
     db_path: str | None = None
     recall_limit: Annotated[int, Meta(ge=1, le=50)] = 8
+    auto_recall: bool = True
+    recall_context_turns: Annotated[int, Meta(ge=1, le=20)] = 3
+    recall_max_query_chars: Annotated[int, Meta(ge=100, le=20_000)] = 4_000
+    injection_token_limit: Annotated[int, Meta(ge=100, le=50_000)] = 5_000
+    auto_retain: bool = True
+    retain_every_n_turns: Annotated[int, Meta(ge=1, le=1_000)] = 4
+    llm_mode: Literal["none", "smol"] = "smol"
 
 
 class Settings(Struct, frozen=True, rename="camel", kw_only=True):

@@ -81,6 +81,7 @@ class TaskSettings(Struct, frozen=True, rename="camel"):
     batch: bool = True
     eager: bool = False
     max_recursion_depth: Annotated[int, Meta(ge=0, le=10)] = 2
+    enable_lsp: bool = False
     max_agents: Annotated[int, Meta(ge=0)] = 64
     max_runtime_ms: Annotated[int, Meta(ge=0)] = 0
     soft_request_budget: Annotated[int, Meta(ge=0)] = 90

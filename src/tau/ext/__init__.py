@@ -49,7 +49,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.tui.text.cut import truncate as truncate
     from tau.tui.text.width import visible_width as visible_width
     from tau.tui.text.wrap import wrap as wrap
+    from tau.tui.widgets.loader import CancellableLoader as CancellableLoader
 
+_renamed = late("tau.ext.extensions.renamed")
 _HOMES = {
     late("tau.agent.effects"): "Effects",
     late("tau.agent.output"): "ToolOutput",
@@ -71,6 +73,7 @@ _HOMES = {
     late("tau.tui.text.cut"): "truncate",
     late("tau.tui.text.width"): "visible_width",
     late("tau.tui.text.wrap"): "wrap",
+    late("tau.tui.widgets.loader"): "CancellableLoader",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -79,6 +82,8 @@ __all__ = [*_HOME_OF]
 
 def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
+        if (new := _renamed.new_name(name)) is not None:
+            return __getattr__(new)
         raise AttributeError(f"module 'tau.ext' has no attribute {name!r}")
     value: object = getattr(_HOME_OF[name], name)
     globals()[name] = value

@@ -43,7 +43,7 @@ _TABLE = {
         ("copy", "[last]", "Copy part of the conversation", "display.copy", ANY_TIME),
         (
             *("review", "[BRANCH|COMMIT] [FOCUS]"),
-            *("Review uncommitted changes, a branch or a commit", "review.review", IDLE),
+            *("Let agents review changes, a branch or a commit", "review.review", IDLE),
         ),
         ("commit", "[--split] [CONTEXT]", "Commit what is staged", "commit.commit", IDLE),
         ("init", "[INSTRUCTIONS]", "Write AGENTS.md for this project", "conversation.init", IDLE),
@@ -61,6 +61,7 @@ _TABLE = {
         ("branch", "", "Branch from an earlier message", "session.branch", IDLE),
         ("goto", "ID", "Continue from this entry", "session.goto", IDLE),
         ("fork", "", "Continue in a copy of this session", "session.fork", IDLE),
+        ("share", "", "Put this conversation into a secret gist", "share.share", IDLE),
         (
             "export",
             "[FILE.html|.md|.json]",
@@ -110,6 +111,10 @@ _TABLE = {
             *("Show language servers, or check files", "lsp.lsp", ANY_TIME),
         ),
         ("browser", "[headless|visible]", "Open tabs without or with a window", "browser.browser", ANY_TIME),
+        (
+            *("memory", "[VERB ...]"),
+            *("Show, change and repair long-term memory", "memory.memory", ANY_TIME),
+        ),
         (
             "marketplace",
             "[VERB NAME]",

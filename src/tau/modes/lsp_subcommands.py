@@ -33,7 +33,7 @@ async def run_verb(servers: LanguageServers, words: Sequence[str]) -> LspReport:
     """Raises UsageError."""
     match [word for word in words if word != "--json"]:
         case [] | ["status"]:
-            return LspReport(status_text(servers), to_builtins(servers.rows()))
+            return LspReport(await status_text(servers), to_builtins(servers.rows()))
         case ["restart", *names]:
             return await _restart(servers, names)
         case ["check", *files] if files:

@@ -81,6 +81,7 @@ project_rules = late("tau.config.project_rules")
 list_settings = late("tau.config.list_settings")
 rule_catalog = late("tau.coding.rules.catalog")
 rule_urls = late("tau.coding.rules.urls")
+memory_hooks = late("tau.sdk.memory")
 secrets = late("tau.base.secrets")
 stream_rules = late("tau.coding.rules.stream_rules")
 skill_urls = late("tau.coding.skills.urls")
@@ -96,7 +97,7 @@ async def compose(
     conversation = await _open_conversation(options, paths, settings, services)
     runner, outside, sandbox = await open_runners(options, settings, paths, services)
     trusted, is_distrusted, problems = await _trust(options, paths)
-    roots = find_roots(options.cwd, paths)
+    roots = find_roots(options.cwd, paths, options.plugin_dirs)
     supplies = _supplies(options, paths, settings, roots, trusted=trusted)
     host = await _load_extensions(options, settings, paths, supplies, roots, events := EventBus(), services)
     models = await open_models(options, settings, paths, environ, outside, conversation, services, host)
@@ -119,7 +120,7 @@ async def compose(
     more = await _open_more(options, settings, around, supplies, roots)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems, host)
-    nested_context = LateNestedContext(supplies, folders, conversation, environment.queue, settings)
+    nested = LateNestedContext(supplies, folders, conversation, environment.queue, settings)
     session = Session(
         SessionParts(
             log=conversation,
@@ -130,7 +131,7 @@ async def compose(
             tools=tools,
             stream=stream,
             world=replace(environment.world, denied=permissions.denied_files),
-            hooks=_chain(asked, hooks, diagnostics, fence, nested_context, *more.hooks, rules),
+            hooks=_chain(asked, hooks, diagnostics, *resources.hooks, fence, nested, *more.hooks, rules),
             more=more,
             command_hooks=asked,
             rules=rules,
@@ -168,6 +169,7 @@ def _supplies(
             has_changed=has_changed,
             roots=roots,
             agent=agent,
+            plugin_dirs=options.plugin_dirs,
         )
     )
 
@@ -184,6 +186,9 @@ def _tools(
     conversation: SessionLog,
 ) -> list[Tool[Any]]:
     register_github(environment, resources.github)
+    if resources.memory is not None and options.agent is None:
+        around = (environment, ask, conversation, models.roles)
+        resources.hooks.append(memory_hooks.open_automatic(resources.memory, settings, *around))
     parts = ToolParts(
         with_edit_mode(settings, environ, models.resolved.model),
         record_costs(ask, conversation),

@@ -37,7 +37,12 @@ def make_team(
 ) -> Team:
     """The agents of this session, which end before it; `guards` are hooks that see their calls too."""
     paths, environ, services, outside = outer
-    options = replace(options, hooks=(*options.hooks, *guards), parent_servers=session.servers)
+    options = replace(
+        options,
+        hooks=(*options.hooks, *guards),
+        parent_servers=session.servers,
+        parent_language_servers=session.language_servers,
+    )
     team = Team(
         session,
         partial(open_agent, compose, options, paths, environ, models.resolved.model.provider),

@@ -314,13 +314,15 @@ async def add_code_intelligence(
             options.cwd, paths, environ, runner, services, trusted=trusted
         )
         resources = replace(resources, debuggers=sessions)
-    if not options.lsp or not settings.lsp.enabled:
+    if not options.lsp or not settings.lsp.enabled or (options.agent and not settings.task.enable_lsp):
         return resources, None
     if not markers.may_have_programs(lsp.TABLE, "lsp", options.cwd, paths):
         return resources, None
-    servers = await language_servers.open_language_servers(
-        options.cwd, settings.lsp, paths, environ, runner, services, trusted=trusted
-    )
+    servers = options.parent_language_servers
+    if servers is None or options.agent is None or servers.cwd != options.cwd:
+        servers = await language_servers.open_language_servers(
+            options.cwd, settings.lsp, paths, environ, runner, services, trusted=trusted
+        )
     if servers is None:
         return resources, None
     hook = edit_diagnostics.EditDiagnostics(servers, settings.lsp, environment.queue, options.cwd)

@@ -1,11 +1,14 @@
 """The tools that come from outside: of MCP servers, and the search that hides them until they are needed."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 from tau.agent.events import Notice, ServersChanged
 from tau.agent.loop_owner import Complete
+from tau.ai.wire import CustomMessage
+from tau.base.clock import now_ms
+from tau.base.errors import TauError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.files.workspace_folders import WorkspaceFolders
@@ -61,6 +64,10 @@ async def open_more_tools(
 ) -> MoreTools:
     """Call it if something can name a server, or tools can be hidden."""
 
+    def note(text: str) -> None:
+        with suppress(TauError):  # the queue is full
+            environment.queue.aside(CustomMessage("mcp-resource", text, False, now_ms()))
+
     def parts() -> "McpParts":
         return mcp_servers.McpParts(
             cwd=options.cwd,
@@ -74,6 +81,8 @@ async def open_more_tools(
             model=lambda: environment.world.models.role("smol"),
             folders=lambda: folders.all,
             sampling_tokens=settings.mcp.sampling_tokens,
+            note=note if settings.mcp.notifications else None,
+            debounce_s=settings.mcp.notification_debounce_ms / 1000,
         )
 
     late_servers = None

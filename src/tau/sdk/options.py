@@ -18,6 +18,7 @@ from tau.coding.ports import CodingDialogs, ServerPort
 from tau.config.paths import current_folder
 
 if TYPE_CHECKING:
+    from tau.backends.lsp.pool import LanguageServers
     from tau.coding.rules.rule import RuleFile
     from tau.coding.task.definition import AgentBudget
     from tau.coding.task.subagent_options import SubagentOptions
@@ -54,6 +55,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     mcp: bool = True  # start the MCP servers that files define
     mcp_files: tuple[Path, ...] = ()  # more files that define some
     parent_servers: ServerPort | None = None  # of the session that an agent works for
+    parent_language_servers: "LanguageServers | None" = None  # the same
     mcp_servers: dict[str, dict[str, Any]] = {}  # and servers by name, as in such a file
     settings: dict[str, Any] = {}  # override all files; dotted keys
     ui: Ui | None = None
@@ -63,6 +65,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     rules: "tuple[RuleFile, ...]" = ()  # besides those found in files
     stream: StreamFunction | None = None  # replaces the real model; see tau.ai.faux
     extensions: tuple[str, ...] = ()  # paths, as with -e
+    plugin_dirs: tuple[Path, ...] = ()  # folders of plugins, in addition to the installed ones
     hook_files: tuple[str, ...] = ()  # Python hooks, as with --hook
     extension_functions: tuple[Callable[..., Any], ...] = ()  # each is called as `extension(tau)`
     no_extensions: bool = False  # only those given here

@@ -54,10 +54,12 @@ class LateServers(Hooks):
         self._group = asyncio.TaskGroup()
         self._loading: asyncio.Task[None] | None = None
         self._error: TauError | None = None
+        self._began = 0.0
         self.servers: McpServers | None = None
         self.changed: Callable[[], None] = lambda: None
 
     async def __aenter__(self) -> "LateServers":
+        self._began = asyncio.get_running_loop().time()
         await self._group.__aenter__()
         self._loading = spawn(self._group, self._load())
         return self
@@ -101,9 +103,8 @@ class LateServers(Hooks):
         return self.servers
 
     async def wait_first(self) -> None:
-        began = asyncio.get_running_loop().time()
         if (servers := await self.loaded()) is not None:
-            await servers.wait_first(began)
+            await servers.wait_first(self._began)
 
     def states(self) -> list[ServerState]:
         return [ServerState(row.name, row.state, row.why, row.tools) for row in self.status()]
@@ -124,6 +125,10 @@ class LateServers(Hooks):
             for one in found
             for prompt in one.prompts
         ]
+
+    def resource_names(self) -> list[tuple[str, str]]:
+        found = () if self.servers is None else self.servers.connections.values()
+        return [row for one in found for row in one.resources.names]
 
     async def wait_settled(self) -> None:
         if (servers := await self.loaded()) is not None:

@@ -7,10 +7,12 @@ with run(extension, [[Use("my_tool", text="hi")], [Say("done")]]) as tau:
 
 import asyncio
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from heapq import heappop, heappush
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tau.agent.events import AgentEvent, ExtensionFault, ToolEnd
 from tau.agent.ui import NoticeLevel
@@ -18,6 +20,8 @@ from tau.ai.dialect import Request
 from tau.ai.faux import Act, Count, Fail, Faux, FauxStep, Say, Stop, Think, Use, Wait
 from tau.base.errors import TauError
 from tau.coding.session.session import Session
+from tau.ext.extensions.calls import DaemonThreads
+from tau.ext.extensions.host import ExtensionHost
 from tau.sdk import SessionOptions, create_session
 
 __all__ = [
@@ -33,6 +37,11 @@ __all__ = [
     "Wait",
     "run",
 ]
+
+
+MAX_WAIT_S = 5.0
+SLEEPS_S = 1.0
+"""A handler that runs for longer, but not in a thread, sleeps."""
 
 
 class ScriptedUi:
@@ -159,9 +168,19 @@ class ExtensionTest:
                 return
         raise TauError(f"No extension has the shortcut {key}.")
 
+    def skip(self, seconds: float) -> None:
+        """Let time pass at once: what waits on the event loop runs, in its order."""
+        clock, extensions = self._loop.get_loop(), cast(ExtensionHost, self.session.extensions)
+        assert isinstance(clock, SkippingLoop)
+        end = clock.time() + seconds
+        while (due := clock.next_due(end)) is not None:
+            clock.skipped += max(due - clock.time(), 0)
+            self._loop.run(_let_run(extensions.calls.threads))
+        clock.skipped += max(end - clock.time(), 0)
+
     def settle(self) -> None:
-        """Wait until the handlers of all past events have run."""
-        self._loop.run(self.session.extensions.settle())  # type: ignore[union-attr]
+        """Wait until the handlers of all past events have run; those that sleep need `skip`."""
+        self._loop.run(_settle(cast(ExtensionHost, self.session.extensions)))
 
     def rows(self, component: Any, width: int = 80) -> list[str]:
         """The rows of a component, without styles. Raises AssertionError for rows that tau would not show."""
@@ -185,6 +204,44 @@ class ExtensionTest:
         return [f"{one.event}: {one.error}" for one in self.events if isinstance(one, ExtensionFault)]
 
 
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock can be put forward."""
+
+    skipped = 0.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._due: list[float] = []
+
+    def time(self) -> float:
+        return super().time() + self.skipped
+
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Any, *args: Any, context: Any = None
+    ) -> asyncio.TimerHandle:
+        heappush(self._due, when)
+        return super().call_at(when, callback, *args, context=context)
+
+    def next_due(self, end: float) -> float | None:
+        """When the next timer was to run, until `end`."""
+        return heappop(self._due) if self._due and self._due[0] <= end else None
+
+
+async def _settle(extensions: ExtensionHost) -> None:
+    await extensions.facts.settle(SLEEPS_S)
+    while extensions.calls.threads.running:
+        await extensions.facts.settle(SLEEPS_S)
+
+
+async def _let_run(threads: DaemonThreads) -> None:
+    """Run what is due, and what it calls in threads, which need real time."""
+    give_up = time.monotonic() + MAX_WAIT_S
+    for _ in range(10):  # a timer, its task, and what that wakes
+        await asyncio.sleep(0)
+        while threads.running and time.monotonic() < give_up:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+
 async def _awaited(work: Any) -> Any:
     return await work
 
@@ -204,7 +261,10 @@ def run(
     `replies` are the model's answers, `answers` those of the user to dialogs.
     """
     ui, faux = ScriptedUi(answers), Faux([list(reply) for reply in replies])
-    with tempfile.TemporaryDirectory(prefix="tau-test-") as home, asyncio.Runner() as loop:
+    with (
+        tempfile.TemporaryDirectory(prefix="tau-test-") as home,
+        asyncio.Runner(loop_factory=SkippingLoop) as loop,
+    ):
         folder = cwd or Path(home, "work")
         folder.mkdir(exist_ok=True)
         options = SessionOptions(

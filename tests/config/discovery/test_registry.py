@@ -1,7 +1,9 @@
 """What providers supply: which item of a name wins, what is left out, and the sentence that says why."""
 
 import os
+import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from tau.config import trust_locations
 from tau.config.discovery import registry
 from tau.config.discovery.capabilities import CAPABILITIES, Item, Source
+from tau.config.discovery.file_cache import FileCache, FileHead
 from tau.config.discovery.providers import (
     PROVIDERS,
     FileProvider,
@@ -337,3 +340,25 @@ def test_settings_behind_a_link_are_left_to_the_reader_who_checks_it(project: Pa
     (project / ".claude/settings.json").unlink()
     os.mkfifo(project / ".claude/settings.json")
     assert not may_name_servers(find_roots(project, user_paths()))
+
+
+def test_folders_that_are_scanned_at_once_share_one_cache(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the second start read some files again."""
+    for name in (".tau", ".claude", ".agents", ".codex"):
+        put(project / name / "skills" / f"skill-{name[1:]}" / "SKILL.md")
+    together, loads = threading.Barrier(2), 0
+    original = FileCache._load
+
+    def load(cache: FileCache) -> dict[str, FileHead]:
+        nonlocal loads
+        loads += 1
+        with suppress(threading.BrokenBarrierError):
+            together.wait(timeout=0.05)  # another thread that begins now would not see what this one reads
+        return original(cache)
+
+    monkeypatch.setattr(FileCache, "_load", load)
+    found = CapabilityRegistry(project, user_paths()).items("skills")
+    assert len(found) == 4
+    assert loads == 1

@@ -41,7 +41,7 @@ def test_the_page_names_every_event() -> None:
 
 def test_every_event_has_its_types() -> None:
     source = Path(ext.__file__).parent / "extensions" / "event_types.py"
-    literals = re.findall(r"event: L\[(.+?)\]", source.read_text())
+    literals = re.findall(r"name: L\[(.+?)\]", source.read_text())
     assert {name for literal in literals for name in re.findall(r'"([\w.]+)"', literal)} == EVENT_NAMES
     assert len(EVENT_NAMES) == 44 == len(QUESTIONS) + len(OWN_FACTS) + len(FACTS)
 

@@ -42,6 +42,9 @@ def tools() -> list[dict[str, Any]]:
 
 def serve(message: dict[str, Any], started: int) -> None:
     method, id, params = message.get("method"), message.get("id"), message.get("params") or {}
+    if path := OPTIONS.get("log"):
+        with Path(path).open("a") as file:
+            file.write(f"{method}\n")
     if method == "server/discover":
         send({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "unknown method"}})
     elif method == "initialize":
@@ -67,6 +70,13 @@ def serve(message: dict[str, Any], started: int) -> None:
         call(id, params)
     elif method == "ping":
         answer(id, {})
+    elif method == "resources/subscribe":
+        answer(id, {})
+        for _ in range(3):
+            changed = {"uri": params["uri"]}
+            send({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": changed})
+        other = {"uri": "demo://not-read"}
+        send({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": other})
     elif id is not None and method:
         result = OPTIONS.get("answers", {}).get(method)
         if result is None:

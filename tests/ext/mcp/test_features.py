@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tau.ai.faux import Faux, Say, Use
-from tau.ai.wire import text_of
+from tau.ai.wire import CustomMessage, text_of
 from tau.base.json_rpc import JsonRpcError
 from tau.ext.mcp.server_requests import ALLOW, ANSWER, FormField, UserAnswers
 from tau.ext.mcp.servers import McpServers
@@ -58,6 +58,88 @@ def answers(ui: Typist | None, *, budget: int = 1000, model: Faux | None = None)
         return await complete(model.stream, chosen, request)
 
     return UserAnswers(ui, ask, lambda: FAUX_MODEL, lambda: ["file:///work"], budget)
+
+
+def test_the_model_sees_once_that_a_resource_it_has_read_changed(tmp_path: Path) -> None:
+    async def main() -> None:
+        server = faux_server(**{**RESOURCES, "capabilities": {"resources": {"subscribe": True}}})
+        script = [[Use("read", path="mcp://faux/demo://one")], [Say("Read.")], [Say("Again.")]]
+        settings = {"mcp.notifications": True, "mcp.notificationDebounceMs": 1}
+        async with session_with(tmp_path, {"faux": server}, script, settings=settings) as (session, faux):
+            await connected(session)
+            await session.prompt("Go.")
+            waiting = session.queue.waiting
+            await until(
+                lambda: any("demo" in str(one.message) for one in waiting()), HANG_S, lambda: "no note"
+            )
+            await session.prompt("And now?")
+            told = [
+                message.content
+                for message in session.log.messages()
+                if isinstance(message, CustomMessage) and message.custom_type == "mcp-resource"
+            ]
+            assert told == ["Changed since you read it: mcp://faux/demo://one"]
+            assert "Changed since you read it" in str(faux.requests[-1].messages)
+
+    asyncio.run(main())
+
+
+def test_nobody_subscribes_unless_the_setting_is_on(tmp_path: Path) -> None:
+    async def main() -> None:
+        log = tmp_path / "methods"
+        options = {**RESOURCES, "capabilities": {"resources": {"subscribe": True}}, "log": str(log)}
+        script = call_script("read", path="mcp://faux/demo://one")
+        async with session_with(tmp_path, {"faux": faux_server(**options)}, script) as (session, _):
+            await connected(session)
+            await session.prompt("Go.")
+        assert "resources/read" in log.read_text() and "resources/subscribe" not in log.read_text()
+
+    asyncio.run(main())
+
+
+def test_resources_are_offered_for_completion(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with session_with(tmp_path, {"faux": faux_server(**RESOURCES)}) as (session, _):
+            servers = await connected(session)
+            await until(lambda: bool(servers.resource_names()), HANG_S, lambda: "no resources")
+            assert servers.resource_names() == [("mcp://faux/demo://one", "One")]
+
+    asyncio.run(main())
+
+
+def test_the_handshake_that_worked_last_time_is_not_preceded_by_a_question(tmp_path: Path) -> None:
+    log = tmp_path / "methods"
+    server = faux_server(log=str(log))
+
+    async def main() -> None:
+        async with session_with(tmp_path, {"faux": server}) as (session, _):
+            await connected(session)
+
+    asyncio.run(main())
+    assert log.read_text().splitlines()[:2] == ["server/discover", "initialize"]
+    log.unlink()
+    asyncio.run(main())
+    assert log.read_text().splitlines()[0] == "initialize"
+
+
+def test_a_recursive_schema_reaches_the_model_unchanged(tmp_path: Path) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"tree": {"$ref": "#/$defs/node"}},
+        "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}},
+    }
+    tool = {"name": "walk", "description": "Walk", "inputSchema": schema}
+
+    async def main() -> None:
+        script = call_script("mcp__faux_walk", tree={"next": {"next": {}}})
+        async with session_with(tmp_path, {"faux": faux_server(tools=[tool])}, script) as (session, faux):
+            await connected(session)
+            await session.prompt("Go.")
+            [sent] = [one for one in faux.requests[-1].tools if one.name == "mcp__faux_walk"]
+            assert sent.parameters == schema
+            assert not results(session)[-1].is_error
+
+    asyncio.run(main())
 
 
 def test_a_resource_is_read_by_its_url(tmp_path: Path) -> None:

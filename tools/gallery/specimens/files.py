@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from tau.ai.wire import ImageContent
 from tau.coding.edits.report import EditDetails, FileDetails
-from tau.coding.output import OutputMeta, Truncation
+from tau.coding.output import DiagnosticRow, OutputMeta, Truncation
 from tau.coding.tools.read import ReadDetails, SummaryDetails
 from tau.coding.tools.write import WriteDetails
 from tau.modes.interactive.tool_views.view import ToolCallView
@@ -170,8 +170,10 @@ def _edited(*, several: bool) -> EditDetails:
     )
 
 
-def _created() -> WriteDetails:
-    return WriteDetails(path=PATH, bytes=len(MODULE), lines=25, created=True)
+def _created(*, broken: bool = False) -> WriteDetails:
+    return WriteDetails(
+        path=PATH, bytes=len(MODULE), lines=25, created=True, diagnostics=DIAGNOSTICS if broken else UNSET
+    )
 
 
 def _replaced() -> WriteDetails:
@@ -180,6 +182,23 @@ def _replaced() -> WriteDetails:
     )
 
 
+DIAGNOSTICS = [
+    DiagnosticRow(
+        path=PATH, line=21, column=12, level="error", message='"items" is not defined', is_new=True
+    ),
+    DiagnosticRow(
+        path="src/shop/prices.py",
+        line=24,
+        column=5,
+        level="warning",
+        message="Unreachable code",
+        tag="ruff F",
+    ),
+    *(
+        DiagnosticRow(path="src/shop/orders.py", line=line, column=1, level="error", message="Wrong argument")
+        for line in range(40, 45)
+    ),
+]
 READS = [
     *in_all_states(
         "read",
@@ -267,6 +286,14 @@ WRITES = [
         "done",
         {"path": PATH, "content": MODULE},
         Result("Replaced src/shop/prices.py (27 lines, 730 bytes; +4 -2 lines).", _replaced(), 4),
+    ),
+    one(
+        "write",
+        "broken",
+        "With what language servers say.",
+        "done",
+        {"path": PATH, "content": MODULE},
+        Result("Created src/shop/prices.py (25 lines, 640 bytes).", _created(broken=True), 4),
     ),
     one(
         "write",

@@ -22,6 +22,7 @@ from tau.config.program_files import (
     project_root,
     stamps_of,
 )
+from tau.config.program_markers import folder_names
 
 Transport = Literal["stdio", "socket", "connect", "server"]
 """Its own pipes; a Unix socket; a TCP port, for one connection or for one of each child session."""
@@ -108,7 +109,7 @@ def find_adapters(
 
     `fitting_only`: no others, which saves the search for their programs.
     """
-    stamps = stamps_of(KIND.names, cwd, paths)
+    stamps = None if fitting_only else stamps_of(KIND.names, cwd, paths)
     problems: list[str] = []
     merged = merge_definitions(KIND, _table(), cwd, paths, problems, idle_ms=600_000.0)
     root = project_root(cwd)
@@ -117,12 +118,11 @@ def find_adapters(
     usable: list[AdapterSpec] = []
     missing: list[tuple[AdapterSpec, str]] = []
     for name, own in merged.fields.items():
-        spec = msgspec.convert({**own, "name": name}, AdapterSpec)
-        fits = has_marker(spec.root_markers, names, folders) or (
-            not spec.root_markers and name in merged.named
-        )
-        if spec.disabled or (fitting_only and not fits):
+        root_markers = own.get("rootMarkers", ())
+        fits = has_marker(root_markers, names, folders) or (not root_markers and name in merged.named)
+        if own.get("disabled") or (fitting_only and not fits):
             continue
+        spec = msgspec.convert({**own, "name": name}, AdapterSpec)
         if not spec.command:
             problems.append(f"{spec.origin}: the debug adapter {name} needs a command.")
             continue
@@ -139,7 +139,7 @@ def find_adapters(
         tuple(problems),
         (own_python if trusted else "") or find_program("python3", environ=environ) or "python3",
         max(merged.idle_ms, 1) / 1000,
-        None if fitting_only else stamps,
+        stamps,
     )
 
 
@@ -188,17 +188,14 @@ def _problem_of(spec: AdapterSpec, program: str) -> str:
 def _has_module(interpreter: str, module: str) -> bool:
     """Whether a Python has a package, from its folders alone: nothing is run."""
     prefixes = (Path(interpreter).parents[1], Path(os.path.realpath(interpreter)).parents[1])
-    patterns = (
-        "lib/python3*/site-packages",
-        "lib/python3*/dist-packages",
-        "local/lib/python3*/dist-packages",
-    )
     places = prefixes[:1] if (prefixes[0] / "pyvenv.cfg").is_file() else prefixes
     return any(
-        (folder / module).is_dir()
+        os.path.isdir(f"{place}/{lib}/{version}/{packages}/{module}")  # noqa: PTH112
         for place in places
-        for pattern in patterns
-        for folder in place.glob(pattern)
+        for lib in ("lib", "local/lib")
+        for version in folder_names(place / lib)
+        if version.startswith("python3")
+        for packages in ("site-packages", "dist-packages")
     )
 
 

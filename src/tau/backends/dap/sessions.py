@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ class AdapterProcesses:
         self._port = 0
         self._socket = ""
         self.at = ("", 0)  # where an adapter waits that we do not start
-        self.add_output: Any = lambda category, text: None
+        self.add_output: Callable[[str, str], None] = lambda category, text: None
 
     async def connect(self, host: str = "", port: int = 0) -> FramedProcess:
         """Raises DapError."""
@@ -73,6 +73,8 @@ class AdapterProcesses:
             "{program}": self._program,
         }
         argv = [self._spec.program, *(_filled(word, names) for word in self._spec.args)]
+        # What it prints may be the program's output too.
+        self._errors.on_data = lambda data: self.add_output("stderr", data.decode("utf-8", "replace"))
         stderr = self._errors.open()
         try:
             self._adapter = await self._runner.start(
@@ -83,7 +85,7 @@ class AdapterProcesses:
             raise DapError(_not_started(self._spec, error)) from None
         finally:
             os.close(stderr)
-        spawn(self._group, self._read(self._adapter, "console"), name="dap output")
+        spawn(self._group, self._read(self._adapter, "stdout"), name="dap output")
 
     async def _bridge(self, address: str) -> FramedProcess:
         python = sys.executable

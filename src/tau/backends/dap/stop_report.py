@@ -1,6 +1,7 @@
 """What an agent wants to know at every stop: frames, variables, the exception, asked at once."""
 
 import asyncio
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -76,5 +77,5 @@ async def _exception(target: DebugTarget, thread: int | None) -> str:
     with suppress(DapError):
         info = await target.request("exceptionInfo", {"threadId": thread}, PLACE_S)
         said = ": ".join(str(info[key]) for key in ("exceptionId", "description") if info.get(key))
-        return value_text(said, 500)
+        return value_text(re.sub(r"\s*\(note: [^()]*\)", "", said), 500)  # debugpy explains itself
     return ""

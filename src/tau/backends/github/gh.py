@@ -29,6 +29,7 @@ LIMIT_S = 120.0
 MAX_OUTPUT_BYTES = 32 * MIB
 MAX_ERROR_CHARS = 2_000
 MAX_WAIT_S = 60.0
+LARGE_CHARS = 200_000
 NOT_INSTALLED = "GitHub CLI (gh) is not installed; the user can install it from https://cli.github.com."
 NO_LOGIN = "GitHub CLI is not authenticated. Run `gh auth login`."
 NO_REPOSITORY = (
@@ -117,8 +118,10 @@ class Gh:
         if not text.strip():
             raise ToolError(f"GitHub CLI returned no output: gh {_shown(words)}")
         try:
-            return msgspec.json.decode(text, type=kind)
-        except msgspec.DecodeError as error:
+            if len(text) > LARGE_CHARS:
+                return await asyncio.to_thread(_decode, text, kind)
+            return _decode(text, kind)
+        except (msgspec.DecodeError, msgspec.ValidationError) as error:
             raise ToolError(f"GitHub CLI returned unexpected JSON: gh {_shown(words)}: {error}") from None
 
     async def view(
@@ -210,6 +213,19 @@ class Gh:
             write_atomic(self._fields_file, msgspec.json.encode(current))
         except OSError as error:
             log.warning(f"{self._fields_file} cannot be written: {error}")
+
+
+def _decode(text: str, kind: type[T]) -> T:
+    """Without nulls: gh prints one where a list is empty, and for a person who left."""
+    return msgspec.convert(_without_nulls(msgspec.json.decode(text)), kind)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in value if each is not None]
+    return value
 
 
 def failure(words: Sequence[str], answer: GhAnswer, *, repo: bool = False) -> ToolError:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from tau.backends.lsp.client import LanguageServer
 from tau.backends.lsp.config import KIND, FoundServers, ServerSpec, find_servers
+from tau.backends.lsp.lspmux import Lspmux
 from tau.backends.lsp.protocol import SEVERITIES, Diagnostic, LspError
 from tau.base import log
 from tau.base.errors import TauError
@@ -66,6 +67,7 @@ class LanguageServers:
     ) -> None:
         self.cwd, self._runner, self._paths, self._environ = cwd, runner, paths, environ
         self.found, self.trusted = found, trusted
+        self.lspmux = Lspmux(found.root, runner, environ)
         self._group = asyncio.TaskGroup()
         self._servers: dict[str, LanguageServer] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -170,7 +172,12 @@ class LanguageServers:
         env = {} if self.trusted else {"PATH": safe_path()}
         try:
             process = await self._runner.start(
-                spec.argv, cwd=self.found.root, env=env, stdin="open", stderr=stderr, limits=Limits(grace=1.0)
+                await self.lspmux.wrap(spec.name, spec.argv),
+                cwd=self.found.root,
+                env=env,
+                stdin="open",
+                stderr=stderr,
+                limits=Limits(grace=1.0),
             )
         except (OSError, ValueError, TauError) as error:
             errors.close()

@@ -190,11 +190,7 @@ class MemoryStore:
                 if not terms:
                     continue
                 match = " OR ".join(f'"{term}"' for term in terms)
-                rows = db.execute(
-                    f"SELECT {_FIELDS}, -rank FROM {table} JOIN items ON items.row = {table}.rowid"
-                    f" WHERE {table} MATCH ? AND {where} ORDER BY rank LIMIT {CANDIDATES}",
-                    (match, *values),
-                ).fetchall()
+                rows = _ranked(db, table, match, (where, values), limit)
                 top = max((row[-1] for row in rows), default=0.0) or 1.0
                 share = (len(known) if table == "words" else len(unknown)) / len(words)
                 for row in rows:
@@ -221,6 +217,16 @@ class MemoryStore:
             )
         problems = [text for text in rows if text != "ok"]
         return problems + ([f"{count} memories, but {words} are searchable."] if count != words else [])
+
+    def rebuild(self) -> int:
+        """Index all memories again; returns how many there are."""
+        with self._open() as db:
+            for table in ("words", "grams"):
+                db.execute(f"DELETE FROM {table}")
+            rows = db.execute("SELECT id, text, context FROM items").fetchall()
+            for id, text, context in rows:
+                self._index(db, id, f"{text}\n{context}")
+            return len(rows)
 
     def _insert(self, db: sqlite3.Connection, item: MemoryItem) -> None:
         values = tuple(getattr(item, name) for name in _FIELDS.split(", "))
@@ -352,6 +358,25 @@ def _is_known(db: sqlite3.Connection, word: str) -> bool:
     return (
         db.execute("SELECT 1 FROM words WHERE words MATCH ? LIMIT 1", (f'"{word}"',)).fetchone() is not None
     )
+
+
+def _ranked(
+    db: sqlite3.Connection, table: str, match: str, scope: tuple[str, tuple[str, ...]], wanted: int
+) -> list[tuple[Any, ...]]:
+    """The best rows of a table. Few are looked up, unless most matches are out of scope."""
+    inner = f"SELECT rowid AS place, -rank AS score FROM {table} WHERE {table} MATCH ? ORDER BY rank LIMIT ?"
+    query = f"SELECT {_FIELDS}, score FROM ({inner}) JOIN items ON items.row = place WHERE {scope[0]}"
+    for most in (CANDIDATES, CANDIDATES * 16, -1):
+        values = (match, most, *scope[1])
+        rows = db.execute(f"{query} ORDER BY score DESC LIMIT {CANDIDATES}", values).fetchall()
+        if len(rows) >= wanted or most < 0 or not _has_more(db, table, match, most):
+            return rows
+    return []
+
+
+def _has_more(db: sqlite3.Connection, table: str, match: str, most: int) -> bool:
+    found = f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT 1 OFFSET ?"
+    return db.execute(found, (match, most)).fetchone() is not None
 
 
 def _grams(words: Sequence[str]) -> list[str]:

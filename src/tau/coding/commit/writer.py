@@ -11,19 +11,17 @@ import msgspec
 from msgspec import Struct
 
 from tau.agent.loop_owner import Complete
-from tau.ai.dialect import Request
-from tau.ai.model import THINKING_BUDGETS, Model, ThinkingLevel
+from tau.ai.model import Model, ThinkingLevel
 from tau.ai.normalization import clean
-from tau.ai.wire import Usage, UserMessage
+from tau.ai.wire import Usage
 from tau.base import log, secrets
-from tau.base.clock import now_ms
-from tau.base.errors import ProviderError, TauError
+from tau.base.errors import TauError
 from tau.coding.commit.staged import StagedFile
 from tau.coding.commit.style import CommitStyle
+from tau.coding.side_request import ask_model
 from tau.config.settings import CommitSettings
 
 CORRECTIONS = 2
-ANSWER_TOKENS = 2_048
 CHARS_PER_TOKEN = 3
 ONE_CALL_TOKENS = 12_000  # of a diff; a longer one is summarized in parts
 LIST_FILES = 200
@@ -60,23 +58,9 @@ class CommitModel(Struct):
         """Ask with the system prompt in the file `prompt`. Raises TauError."""
         system = Path(__file__).with_name(f"{prompt}.md").read_text(encoding="utf-8").strip()
         text = "\n\n".join(turn for turn in turns if turn)
-        request = Request(
-            system=system,
-            messages=[UserMessage(clean(text), now_ms())],
-            tools=[],
-            max_tokens=min(ANSWER_TOKENS + THINKING_BUDGETS[self.thinking], self.model.max_tokens),
-            thinking=self.thinking,
+        return await ask_model(
+            self.complete, self.model, system, text, thinking=self.thinking, timeout_s=timeout_s
         )
-        try:
-            async with asyncio.timeout(timeout_s):
-                answer = await self.complete(self.model, request)
-        except TimeoutError:
-            raise ProviderError(
-                f"The model did not answer within {timeout_s:.0f} s.", retryable=True
-            ) from None
-        if answer.stop_reason in ("error", "aborted"):
-            raise ProviderError(str(answer.error_message or "The model gave no answer."))
-        return re.sub(r"(?s)<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", "", answer.text).strip()
 
 
 async def write_message(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tau.agent.events import AgentEvent, ToolEnd, ToolStart
 from tau.backends.github.gh import Gh
-from tau.backends.github.names import RepositoryName, parse_repository
+from tau.backends.github.names import RepositoryName, checkout_repository, parse_repository
+from tau.base.errors import ToolError
 from tau.base.programs import find_program
 from tau.base.run import Runner
 from tau.base.tasks import Background
@@ -47,7 +48,12 @@ class GithubAccess:
     async def repository(self, host: str) -> RepositoryName:
         """The one of the checkout, as gh finds it. Raises ToolError."""
         words = ("repo", "view", "--json", "url", "-q", ".url")
-        return parse_repository((await self.gh.text(*words, host=host)).strip())
+        try:
+            return parse_repository((await self.gh.text(*words, host=host)).strip())
+        except ToolError:  # git may rewrite addresses so that gh does not know them
+            if (found := checkout_repository(self.cwd)) is None:
+                raise
+            return found
 
     def observe(self, event: AgentEvent) -> None:
         """Forget what is kept when a command of the agent may have changed it."""

@@ -13,6 +13,8 @@ from tau.backends.github.names import (
     GitSettings,
     RepositoryName,
     check_word,
+    checkout_host,
+    checkout_repository,
     parse_remote,
     parse_repository,
     parse_url,
@@ -161,9 +163,11 @@ class PullRequestCheckouts:
     async def _resolve(self, pr: str | None, repo: str) -> "_Resolved":
         url = parse_url(pr or "", "pull")
         named = parse_repository(repo) if repo and url is None else None
+        if pr is not None and url is None:
+            named = named or checkout_repository(self._cwd)
         words = ["pr", "view", *([] if pr is None else [check_word("pr", pr)])]
         words += ["--repo", named.argument] if named is not None else []
-        host = "" if url is None else url.repository.host
+        host = checkout_host(self._cwd) if url is None else url.repository.host
         found = await self._gh.view(_PullRequest, words, CHECKOUT_FIELDS, host=host, repo=named is not None)
         home = parse_url(found.url, "pull")
         if not found.is_cross_repository:
@@ -330,9 +334,7 @@ def find_push_target(branch: str, cwd: Path, settings: GitSettings | None = None
 
     head_ref, url, is_cross, can_modify = map(value, _KEYS)
     if not head_ref:
-        raise ToolError(
-            f"The branch {one(branch)} was not checked out with pr_checkout; nothing says where to push it."
-        )
+        raise ToolError(f"The branch {one(branch)} is not from pr_checkout: nothing says where to push it.")
     remote = settings.get("branch", branch, "pushRemote") or settings.get("branch", branch, "remote")
     remote_url = settings.get("remote", remote, "pushurl") or settings.get("remote", remote, "url")
     refusal = ""

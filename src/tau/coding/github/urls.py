@@ -103,14 +103,14 @@ class ThreadUrls(ReadOnlyUrls):
         )
         fields += ("reviews",) if key.comments and key.kind == "pr" else ()
         words = (key.kind, "view", number, "--repo", repository.argument)
-        raw = await gh.view(msgspec.Raw, words, fields, host=repository.host, repo=True)
+        raw = await gh.view(dict[str, Any], words, fields, host=repository.host, repo=True)
         try:
-            thread = msgspec.json.decode(raw, type=Thread)
-        except msgspec.DecodeError as error:
+            thread = msgspec.convert(raw, Thread)
+        except msgspec.ValidationError as error:
             raise ToolError(f"GitHub CLI returned unexpected JSON for {key.kind} {number}: {error}") from None
         reviews, more = await self._review_comments(key) if key.kind == "pr" and key.comments else ([], False)
         text = await asyncio.to_thread(render_thread, key.kind, thread, key.comments, reviews, more=more)
-        await asyncio.to_thread(self._access.cache.put, key, text, bytes(raw))
+        await asyncio.to_thread(self._access.cache.put, key, text, msgspec.json.encode(raw))
         return text
 
     async def _review_comments(self, key: ThreadKey) -> tuple[list[ReviewComment], bool]:

@@ -9,6 +9,7 @@ from msgspec import DecodeError, json
 
 from tau.backends.lsp.client import LanguageServer
 from tau.backends.lsp.config import ServerSpec
+from tau.backends.lsp.lspmux import TEXTS
 from tau.backends.lsp.pool import LanguageServers
 from tau.backends.lsp.protocol import (
     Location,
@@ -262,10 +263,10 @@ async def _targets(asked: LspCall) -> tuple[list[Path], str]:
 
 
 async def status(asked: LspCall) -> str:
-    return status_text(asked.servers)
+    return await status_text(asked.servers)
 
 
-def status_text(servers: LanguageServers) -> str:
+async def status_text(servers: LanguageServers) -> str:
     lines = []
     for row in servers.rows():
         parts = [f"{row.name}: {row.state}"]
@@ -277,7 +278,8 @@ def status_text(servers: LanguageServers) -> str:
         lines.append(" ".join(parts))
     if not servers.found.usable:
         lines.insert(0, "No language servers configured for this project")
-    return "\n".join([*lines, *servers.found.problems])
+    multiplexer = TEXTS[await servers.lspmux.state()]
+    return "\n".join([*lines, *([multiplexer] if multiplexer else []), *servers.found.problems])
 
 
 async def reload(asked: LspCall) -> str:

@@ -131,8 +131,9 @@ class Session:
         self.sandbox, self.language_servers = parts.resources.sandbox, parts.resources.language_servers
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.supplies, self.complete, self.command_hooks = parts.supplies, parts.complete, parts.command_hooks
-        self.browser, self.activities = parts.resources.browser, parts.activities
-        self.abort, self.emit = parts.activities.abort, parts.events.emit
+        self.browser, self.memory = parts.resources.browser, parts.resources.memory
+        self.activities, self.abort = parts.activities, parts.activities.abort
+        self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
         self.stats, self.extensions, self.team = UsageStats(parts.log), parts.extensions, parts.team
         self.requests = RequestSetup(
             log=parts.log,
@@ -179,9 +180,8 @@ class Session:
             recorder=parts.recorder,
             rules=parts.rules,
         )
-        self.call_tool, self.subscribe = self._runner.call, parts.events.subscribe
         self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
-        parts.log.on_append = partial(_report_entry, self.emit)
+        self.call_tool, parts.log.on_append = self._runner.call, partial(_report_entry, self.emit)
 
     @property
     def model(self) -> Model:

@@ -76,7 +76,8 @@ class Roster:
 
     def set_status(self, agent: "Subagent", status: "AgentStatus") -> None:
         agent.record.status = status
-        if status != "running" or agent.record.result is not None:  # else its file says that it is queued
+        # A file that says queued or idle means the same to the next process.
+        if status != "parked" and (status != "running" or agent.record.result is not None):
             self.save(agent)
         self.tell("lifecycle", agent.id)
 

@@ -41,6 +41,7 @@ _job = late("tau.coding.tools.job")
 _memory_edit = late("tau.coding.tools.memory_edit")
 _read = late("tau.coding.tools.read")
 _recall = late("tau.coding.tools.recall")
+_reflect = late("tau.coding.tools.reflect")
 _resolve = late("tau.coding.tools.resolve")
 _retain = late("tau.coding.tools.retain")
 _rewind = late("tau.coding.tools.rewind")
@@ -195,6 +196,12 @@ TOOLS: dict[str, ToolEntry] = {
     "irc": ToolEntry(lambda parts: _irc.Irc(parts.team, parts.agent), _may_delegate, _has_agents),
     "recall": ToolEntry(lambda parts: _recall.Recall(parts.resources.memory), _has_memory),
     "retain": ToolEntry(lambda parts: _retain.Retain(parts.resources.memory), _has_memory),
+    "reflect": ToolEntry(
+        lambda parts: _reflect.Reflect(
+            parts.resources.memory, None if parts.settings.memory.llm_mode == "none" else parts.complete
+        ),
+        _has_memory,
+    ),
     "memory_edit": ToolEntry(lambda parts: _memory_edit.MemoryEdit(parts.resources.memory), _has_memory),
     "ask": ToolEntry(
         lambda parts: _ask.Ask(parts.settings.interaction.ask_timeout_seconds), lambda parts: parts.can_ask

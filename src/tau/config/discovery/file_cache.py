@@ -40,14 +40,19 @@ class FileCache:
         self._entries: dict[str, FileHead] | None = None
         self._changed = False
 
-    def head(self, path: str, info: stat_result) -> FileHead:
-        """The start of a file, read only if it has changed."""
+    def open(self) -> dict[str, FileHead]:
+        """Call it before several threads ask: each would begin with separate entries."""
         if self._entries is None:
             self._entries = self._load()
+        return self._entries
+
+    def head(self, path: str, info: stat_result) -> FileHead:
+        """The start of a file, read only if it has changed."""
+        entries = self.open()
         mark = (info.st_ino, info.st_mtime_ns, info.st_size)
-        known = self._entries.get(path)
+        known = entries.get(path)
         if known is None or known.mark != mark:
-            self._entries[path] = known = read_head(Path(path), info)
+            entries[path] = known = read_head(Path(path), info)
             self._changed = True
         return known
 

@@ -17,18 +17,32 @@ FIELDS: dict[str, Kind] = {
     "hooks": "hooks",
     "mcpServers": "mcps",
 }
-_PROVIDER = next(provider for provider in PROVIDERS if provider.id == "claude-plugins")
+_OWN, _PROVIDER = (
+    next(provider for provider in PROVIDERS if provider.id == name)
+    for name in ("tau-plugins", "claude-plugins")
+)
+
+
+def plugin_root(folder: Path) -> Root:
+    """A plugin that the user names by its folder."""
+    name = str(_read_manifest(folder)[1].get("name") or folder.name)
+    return Root(_OWN, str(folder), "user", 0, plugin_patterns(folder), plugin=name)
+
+
+def _read_manifest(folder: Path) -> tuple[str, dict[str, Any]]:
+    """The name and the fields of its manifest."""
+    manifest = next((name for name in MANIFESTS if (folder / name).is_file()), "")
+    try:
+        return manifest, read_json(folder / manifest).content if manifest else {}
+    except ConfigError as error:
+        log.warning("The manifest of a plugin cannot be read.", error)
+        return manifest, {}
 
 
 def plugin_patterns(folder: Path) -> Patterns:
     """Where a plugin's files are: in the usual places, and where its manifest says."""
-    manifest = next((name for name in MANIFESTS if (folder / name).is_file()), None)
-    if manifest is None:
-        return PLUGIN
-    try:
-        fields = read_json(folder / manifest).content
-    except ConfigError as error:
-        log.warning("The manifest of a plugin cannot be read.", error)
+    manifest, fields = _read_manifest(folder)
+    if not fields:
         return PLUGIN
     found = dict(PLUGIN)
     for field, kind in FIELDS.items():

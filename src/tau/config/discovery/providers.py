@@ -199,14 +199,15 @@ class Root(Struct, frozen=True):
     plugin: str = ""
 
 
-def find_roots(cwd: Path, paths: Paths) -> list[Root]:
+def find_roots(cwd: Path, paths: Paths, plugin_dirs: Sequence[Path] = ()) -> list[Root]:
     """The folders that exist: the user's, then the project's from `cwd` up to the repository root.
 
-    Of two copies of a plugin, only the first counts.
+    Of two copies of a plugin, only the first counts. `plugin_dirs` are the user's own, for one session.
     """
     home = typed_path("~")
     user = {USER: str(home), TAU: str(paths.home)}
-    found = [root for start, folder in user.items() for root in _roots_in(start, folder, "user", 0)]
+    found = [plugins.plugin_root(folder) for folder in plugin_dirs]
+    found += [root for start, folder in user.items() for root in _roots_in(start, folder, "user", 0)]
     own = {file_identity(folder) for folder in (paths.home, paths.home.parent, home / PROJECT_FOLDER)}
     own |= {file_identity(root.path) for root in found if root.path != str(home)}
     for rank, folder in enumerate(project_folders(cwd)):

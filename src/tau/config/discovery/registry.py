@@ -38,6 +38,7 @@ class DiscoveryOptions(Struct, frozen=True, kw_only=True):
     disabled_providers: Sequence[str] = ()
     disabled_items: Sequence[str] = ()
     skill_folders: Sequence[Path] = ()
+    plugin_dirs: Sequence[Path] = ()
     excludes: Callable[[Item], bool] = lambda item: False
 
 
@@ -109,7 +110,7 @@ class CapabilityRegistry:
 
     def roots(self) -> list[Root]:
         if self._roots is None:
-            self._roots = find_roots(self.cwd, self.paths)
+            self._roots = find_roots(self.cwd, self.paths, self.options.plugin_dirs)
         return self._roots
 
     def _load(self, kind: Kind) -> list[Item]:
@@ -143,6 +144,7 @@ class CapabilityRegistry:
             return items, [f"{provider.name}: {text}" for text in warnings]
 
         if len(busy) > 1:
+            self._cache.open()
             with ThreadPoolExecutor(len(busy)) as pool:
                 loaded = list(pool.map(run, busy))
         else:

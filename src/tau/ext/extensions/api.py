@@ -6,21 +6,29 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
 from tau.agent.effects import Effects
 from tau.agent.tool import Tool
+from tau.base.late import late
 from tau.coding.extensions import Choice, ExtensionCommand, ExtensionShortcut
 from tau.ext.extensions.actions import SessionActions
-from tau.ext.extensions.context import ExtensionContext
+from tau.ext.extensions.context import ExtensionContext, on_loop
 from tau.ext.extensions.event_types import EventRegistrar, Subscription
 from tau.ext.extensions.events import EVENT_NAMES
 from tau.ext.extensions.function_tool import EffectsOf, FunctionTool
 from tau.ext.extensions.url_scheme import ExtensionScheme
 
 if TYPE_CHECKING:
+    from tau.ai.wire import CustomMessage
     from tau.ext.extensions.extension import Extension
     from tau.ext.extensions.host import ExtensionHost
+    from tau.tui.component import Component
+    from tau.tui.style import Theme
+
+plugin_settings = late("tau.ext.plugins.plugin_settings")
+renamed = late("tau.ext.extensions.renamed")
 
 API_VERSION = "1.0"
 F = TypeVar("F", bound=Callable[..., Any])
 Completer: TypeAlias = Callable[[str], Sequence[Choice]]
+Drawn: TypeAlias = "Component | Sequence[str] | str | None"
 
 
 class ExtensionAPI(SessionActions):
@@ -31,6 +39,13 @@ class ExtensionAPI(SessionActions):
     def __init__(self, host: "ExtensionHost", extension: "Extension") -> None:
         super().__init__(host, extension)
         self.on = cast(EventRegistrar, self._on)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if (new := renamed.new_name(f"ExtensionAPI.{name}")) is not None:
+                return getattr(self, new.rpartition(".")[2])
+            raise AttributeError(f"ExtensionAPI has no {name}; see the page Extensions.")
 
     def _on(self, event: str, call: Any = None, /) -> Subscription[Any, Any]:
         self._host.check(self._extension)
@@ -158,11 +173,11 @@ class ExtensionAPI(SessionActions):
         self._extension.schemes[scheme] = ExtensionScheme(self._host, self._extension, scheme, read, write)
         self._host.changed(schemes=True)
 
-    def message_renderer(self, kind: str, render: Callable[..., Any]) -> None:
+    def message_renderer(self, kind: str, render: "Callable[[CustomMessage, Theme], Drawn]") -> None:
         """Draw notes of `send_message(kind=...)`: `render(message, theme)` returns rows or a component."""
         self._extension.renderers["message", kind] = render
 
-    def entry_renderer(self, kind: str, render: Callable[..., Any]) -> None:
+    def entry_renderer(self, kind: str, render: "Callable[[Any, Theme], Drawn]") -> None:
         """Show entries of `append_entry(kind, data)`, otherwise hidden: `render(data, theme)`."""
         self._extension.renderers["entry", kind] = render
 
@@ -171,7 +186,11 @@ class ExtensionAPI(SessionActions):
         self._extension.renderers["thinking", ""] = render
 
     def tool_renderer(
-        self, tool: str, *, call: Callable[..., Any] | None = None, result: Callable[..., Any] | None = None
+        self,
+        tool: str,
+        *,
+        call: "Callable[[dict[str, Any], Any, Theme], Drawn] | None" = None,
+        result: "Callable[[dict[str, Any], Any, Theme], Drawn] | None" = None,
     ) -> None:
         """Draw a tool's calls: `call(args, options, theme)` above, `result(result, options, theme)` below.
 
@@ -186,6 +205,16 @@ class ExtensionAPI(SessionActions):
     def context(self) -> ExtensionContext:
         """A context outside of any event, for `tau.task` and `tau.every`."""
         return self._host.context(self._extension)
+
+    @property
+    @on_loop
+    def settings(self) -> dict[str, Any]:
+        """Of the extension's plugin: what the user has set with `tau plugin config`, else the defaults."""
+        folder = self._extension.source.plugin
+        if folder is None:
+            return {}
+        home = self._host.options.paths.home
+        return plugin_settings.PluginSettings(home, folder, folder.name).values()
 
     @property
     def data_dir(self) -> Path:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -84,22 +85,31 @@ class _Worker(threading.Thread):
             SimpleQueue()
         )
         self._idle = idle
+        self.current: object = None  # the call that runs now
 
     def run(self) -> None:
-        while (job := self.jobs.get()) is not None:
-            call, done = job
-            try:
-                result = True, call()
-            except BaseException as error:
-                result = False, error
-            reuse = len(self._idle) < MAX_IDLE_THREADS
-            if reuse:
-                self._idle.append(self)
-            with suppress(RuntimeError):  # the loop is closed
-                done(result)
-            del job, call, done, result
-            if not reuse:
-                return
+        is_needed = True
+        while is_needed:
+            with suppress(ExtensionStopped):  # meant for a call that had just ended
+                is_needed = self._run_next()
+
+    def _run_next(self) -> bool:
+        """Wait for a call and run it; False if the thread is not needed anymore."""
+        if (job := self.jobs.get()) is None:
+            return False
+        call, done = job
+        self.current = call
+        try:
+            result = True, call()
+        except BaseException as error:
+            result = False, error
+        self.current = None
+        reuse = len(self._idle) < MAX_IDLE_THREADS
+        if reuse:
+            self._idle.append(self)
+        with suppress(RuntimeError):  # the loop is closed
+            done(result)
+        return reuse
 
 
 class DaemonThreads:
@@ -107,6 +117,7 @@ class DaemonThreads:
 
     def __init__(self) -> None:
         self._idle: deque[_Worker] = deque()
+        self.running = 0
 
     async def run(self, call: Callable[[], Any]) -> Any:
         loop = asyncio.get_running_loop()
@@ -121,12 +132,17 @@ class DaemonThreads:
         def done(result: _ThreadResult) -> None:
             loop.call_soon_threadsafe(lambda: None if answer.done() else answer.set_result(result))
 
-        worker.jobs.put((lambda: context.run(call), done))
+        job = partial(context.run, call)
+        worker.jobs.put((job, done))
+        self.running += 1
         try:
             is_ok, value = await answer
         except asyncio.CancelledError:
-            stop_thread(worker.ident)
+            if worker.current is job:
+                stop_thread(worker.ident)
             raise
+        finally:
+            self.running -= 1
         if is_ok:
             return value
         raise value

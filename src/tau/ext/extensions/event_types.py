@@ -49,148 +49,133 @@ class EventRegistrar(Protocol):
     """An overload for each event, or for several of one type."""
 
     @overload
-    def __call__(self, event: L["agent_start"], call: On[e.AgentStart] = ..., /) -> Sub[e.AgentStart]: ...
+    def __call__(self, name: L["agent_start"], f: On[e.AgentStart] = ..., /) -> Sub[e.AgentStart]: ...
     @overload
-    def __call__(self, event: L["agent_end"], call: On[e.AgentEnd] = ..., /) -> Sub[e.AgentEnd]: ...
+    def __call__(self, name: L["agent_end"], f: On[e.AgentEnd] = ..., /) -> Sub[e.AgentEnd]: ...
     @overload
-    def __call__(
-        self, event: L["agent_settled"], call: On[e.AgentSettled] = ..., /
-    ) -> Sub[e.AgentSettled]: ...
+    def __call__(self, name: L["agent_settled"], f: On[e.AgentSettled] = ..., /) -> Sub[e.AgentSettled]: ...
     @overload
-    def __call__(self, event: L["turn_start"], call: On[e.TurnStart] = ..., /) -> Sub[e.TurnStart]: ...
+    def __call__(self, name: L["turn_start"], f: On[e.TurnStart] = ..., /) -> Sub[e.TurnStart]: ...
     @overload
-    def __call__(self, event: L["turn_end"], call: On[e.TurnEnd] = ..., /) -> Sub[e.TurnEnd]: ...
+    def __call__(self, name: L["turn_end"], f: On[e.TurnEnd] = ..., /) -> Sub[e.TurnEnd]: ...
     @overload
-    def __call__(
-        self, event: L["message_start"], call: On[e.MessageStart] = ..., /
-    ) -> Sub[e.MessageStart]: ...
+    def __call__(self, name: L["message_start"], f: On[e.MessageStart] = ..., /) -> Sub[e.MessageStart]: ...
     @overload
     def __call__(
-        self, event: L["message_update"], call: On[e.MessageUpdate] = ..., /
+        self, name: L["message_update"], f: On[e.MessageUpdate] = ..., /
     ) -> Sub[e.MessageUpdate]: ...
     @overload
-    def __call__(self, event: L["message_end"], call: On[e.MessageEnd] = ..., /) -> Sub[e.MessageEnd]: ...
+    def __call__(self, name: L["message_end"], f: On[e.MessageEnd] = ..., /) -> Sub[e.MessageEnd]: ...
+    @overload
+    def __call__(self, name: L["tool_execution_start"], f: On[e.ToolStart] = ..., /) -> Sub[e.ToolStart]: ...
     @overload
     def __call__(
-        self, event: L["tool_execution_start"], call: On[e.ToolStart] = ..., /
-    ) -> Sub[e.ToolStart]: ...
-    @overload
-    def __call__(
-        self, event: L["tool_execution_update"], call: On[e.ToolUpdate] = ..., /
+        self, name: L["tool_execution_update"], f: On[e.ToolUpdate] = ..., /
     ) -> Sub[e.ToolUpdate]: ...
     @overload
-    def __call__(self, event: L["tool_execution_end"], call: On[e.ToolEnd] = ..., /) -> Sub[e.ToolEnd]: ...
+    def __call__(self, name: L["tool_execution_end"], f: On[e.ToolEnd] = ..., /) -> Sub[e.ToolEnd]: ...
+    @overload
+    def __call__(self, name: L["auto_retry_start"], f: On[e.RetryStart] = ..., /) -> Sub[e.RetryStart]: ...
+    @overload
+    def __call__(self, name: L["auto_retry_end"], f: On[e.RetryEnd] = ..., /) -> Sub[e.RetryEnd]: ...
     @overload
     def __call__(
-        self, event: L["auto_retry_start"], call: On[e.RetryStart] = ..., /
-    ) -> Sub[e.RetryStart]: ...
-    @overload
-    def __call__(self, event: L["auto_retry_end"], call: On[e.RetryEnd] = ..., /) -> Sub[e.RetryEnd]: ...
-    @overload
-    def __call__(
-        self, event: L["auto_compaction_start"], call: On[e.CompactionStart] = ..., /
+        self, name: L["auto_compaction_start"], f: On[e.CompactionStart] = ..., /
     ) -> Sub[e.CompactionStart]: ...
     @overload
     def __call__(
-        self, event: L["auto_compaction_end"], call: On[e.CompactionEnd] = ..., /
+        self, name: L["auto_compaction_end"], f: On[e.CompactionEnd] = ..., /
     ) -> Sub[e.CompactionEnd]: ...
     @overload
-    def __call__(self, event: L["session_compact"], call: On[e.Compacted] = ..., /) -> Sub[e.Compacted]: ...
+    def __call__(self, name: L["session_compact"], f: On[e.Compacted] = ..., /) -> Sub[e.Compacted]: ...
+    @overload
+    def __call__(self, name: L["todo_reminder"], f: On[e.TodoReminder] = ..., /) -> Sub[e.TodoReminder]: ...
     @overload
     def __call__(
-        self, event: L["todo_reminder"], call: On[e.TodoReminder] = ..., /
-    ) -> Sub[e.TodoReminder]: ...
-    @overload
-    def __call__(
-        self, event: L["ttsr_triggered"], call: On[e.RulesTriggered] = ..., /
+        self, name: L["ttsr_triggered"], f: On[e.RulesTriggered] = ..., /
     ) -> Sub[e.RulesTriggered]: ...
     @overload
-    def __call__(
-        self, event: L["model_select"], call: On[e.ModelChanged] = ..., /
-    ) -> Sub[e.ModelChanged]: ...
+    def __call__(self, name: L["model_select"], f: On[e.ModelChanged] = ..., /) -> Sub[e.ModelChanged]: ...
     @overload
     def __call__(
-        self, event: L["thinking_level_select"], call: On[e.ThinkingLevelChanged] = ..., /
+        self, name: L["thinking_level_select"], f: On[e.ThinkingLevelChanged] = ..., /
     ) -> Sub[e.ThinkingLevelChanged]: ...
     @overload
     def __call__(
-        self, event: L["session_start", "session_switch", "session_branch"], call: On[x.SessionStart] = ..., /
+        self, name: L["session_start", "session_switch", "session_branch"], f: On[x.SessionStart] = ..., /
     ) -> Sub[x.SessionStart]: ...
     @overload
     def __call__(
-        self, event: L["session_shutdown"], call: On[x.SessionShutdown] = ..., /
+        self, name: L["session_shutdown"], f: On[x.SessionShutdown] = ..., /
     ) -> Sub[x.SessionShutdown]: ...
     @overload
-    def __call__(self, event: L["session_tree"], call: On[x.TreeMoved] = ..., /) -> Sub[x.TreeMoved]: ...
+    def __call__(self, name: L["session_tree"], f: On[x.TreeMoved] = ..., /) -> Sub[x.TreeMoved]: ...
     @overload
     def __call__(
-        self, event: L["after_provider_response"], call: On[x.ProviderResponse] = ..., /
+        self, name: L["after_provider_response"], f: On[x.ProviderResponse] = ..., /
     ) -> Sub[x.ProviderResponse]: ...
     @overload
     def __call__(
-        self, event: L["credential_disabled"], call: On[x.CredentialDisabled] = ..., /
+        self, name: L["credential_disabled"], f: On[x.CredentialDisabled] = ..., /
     ) -> Sub[x.CredentialDisabled]: ...
     @overload
-    def __call__(self, event: L["goal_updated"], call: On[x.GoalUpdated] = ..., /) -> Sub[x.GoalUpdated]: ...
+    def __call__(self, name: L["goal_updated"], f: On[x.GoalUpdated] = ..., /) -> Sub[x.GoalUpdated]: ...
     @overload
     def __call__(
-        self, event: L["input"], call: Ask[x.UserInput, str | x.Deny] = ..., /
+        self, name: L["input"], f: Ask[x.UserInput, str | x.Deny] = ..., /
     ) -> Subscription[x.UserInput, str | x.Deny]: ...
     @overload
     def __call__(
-        self, event: L["before_agent_start"], call: Ask[x.BeforeAgentStart, x.RunSetup] = ..., /
+        self, name: L["before_agent_start"], f: Ask[x.BeforeAgentStart, x.RunSetup] = ..., /
     ) -> Subscription[x.BeforeAgentStart, x.RunSetup]: ...
     @overload
     def __call__(
-        self, event: L["context"], call: Ask[x.ContextEvent, list[AppMessage]] = ..., /
+        self, name: L["context"], f: Ask[x.ContextEvent, list[AppMessage]] = ..., /
     ) -> Subscription[x.ContextEvent, list[AppMessage]]: ...
     @overload
     def __call__(
-        self, event: L["before_provider_request"], call: Ask[x.BeforeProviderRequest, Request] = ..., /
+        self, name: L["before_provider_request"], f: Ask[x.BeforeProviderRequest, Request] = ..., /
     ) -> Subscription[x.BeforeProviderRequest, Request]: ...
     @overload
     def __call__(
-        self, event: L["before_provider_headers"], call: Ask[x.BeforeProviderHeaders, dict[str, str]] = ..., /
+        self, name: L["before_provider_headers"], f: Ask[x.BeforeProviderHeaders, dict[str, str]] = ..., /
     ) -> Subscription[x.BeforeProviderHeaders, dict[str, str]]: ...
     @overload
     def __call__(
-        self, event: L["tool_call"], call: Ask[x.ToolCallEvent, x.Deny] = ..., /
+        self, name: L["tool_call"], f: Ask[x.ToolCallEvent, x.Deny] = ..., /
     ) -> Subscription[x.ToolCallEvent, x.Deny]: ...
     @overload
     def __call__(
-        self, event: L["tool_result"], call: Ask[x.ToolResultEvent, ToolOutput | str] = ..., /
+        self, name: L["tool_result"], f: Ask[x.ToolResultEvent, ToolOutput | str] = ..., /
     ) -> Subscription[x.ToolResultEvent, ToolOutput | str]: ...
     @overload
     def __call__(
-        self,
-        event: L["session_before_compact"],
-        call: Ask[x.BeforeCompact, x.Deny | x.CompactionReply] = ...,
-        /,
+        self, name: L["session_before_compact"], f: Ask[x.BeforeCompact, x.Deny | x.CompactionReply] = ..., /
     ) -> Subscription[x.BeforeCompact, x.Deny | x.CompactionReply]: ...
     @overload
     def __call__(
-        self, event: L["session.compacting"], call: Ask[x.BeforeCompact, x.CompactionReply] = ..., /
+        self, name: L["session.compacting"], f: Ask[x.BeforeCompact, x.CompactionReply] = ..., /
     ) -> Subscription[x.BeforeCompact, x.CompactionReply]: ...
     @overload
     def __call__(
         self,
-        event: L["session_before_switch", "session_before_branch"],
-        call: Ask[x.BeforeLeave, x.Deny] = ...,
+        name: L["session_before_switch", "session_before_branch"],
+        f: Ask[x.BeforeLeave, x.Deny] = ...,
         /,
     ) -> Subscription[x.BeforeLeave, x.Deny]: ...
     @overload
     def __call__(
-        self, event: L["session_before_tree"], call: Ask[x.BeforeTree, x.Deny] = ..., /
+        self, name: L["session_before_tree"], f: Ask[x.BeforeTree, x.Deny] = ..., /
     ) -> Subscription[x.BeforeTree, x.Deny]: ...
     @overload
     def __call__(
-        self, event: L["user_bash", "user_python"], call: Ask[x.UserCode, str | x.Deny] = ..., /
+        self, name: L["user_bash", "user_python"], f: Ask[x.UserCode, str | x.Deny] = ..., /
     ) -> Subscription[x.UserCode, str | x.Deny]: ...
     @overload
     def __call__(
-        self, event: L["project_trust"], call: Ask[x.ProjectTrust, bool] = ..., /
+        self, name: L["project_trust"], f: Ask[x.ProjectTrust, bool] = ..., /
     ) -> Subscription[x.ProjectTrust, bool]: ...
     @overload
     def __call__(
-        self, event: L["resources_discover"], call: Ask[x.ResourcesDiscover, x.ResourcePaths] = ..., /
+        self, name: L["resources_discover"], f: Ask[x.ResourcesDiscover, x.ResourcePaths] = ..., /
     ) -> Subscription[x.ResourcesDiscover, x.ResourcePaths]: ...

@@ -24,7 +24,7 @@ SourceKind = Literal["extension", "tool", "hook"]
 Origin = Literal["user", "project", "settings", "flag", "package", "plugin", "program"]
 
 
-class ExtensionSource(Struct, frozen=True, kw_only=True):
+class ExtensionSource(Struct, frozen=True):
     """Code to load: the file to run and, if it is a package, its folder. `place` is where it was found.
 
     `function` is a loaded factory instead, of a test or of a program that embeds tau.
@@ -39,6 +39,7 @@ class ExtensionSource(Struct, frozen=True, kw_only=True):
     activation: tuple[str, ...] = ()
     isolation: str = ""
     function: Callable[..., Any] | None = None
+    plugin: Path | None = None  # the folder of the plugin that has it
 
     @property
     def id(self) -> str:
@@ -63,8 +64,9 @@ class ExtensionReport(Struct, frozen=True, rename="camel", kw_only=True):
 class Extension:
     """Mutable: its API fills it, its host reads it. `disabled` after too many failures in a row."""
 
-    def __init__(self, source: ExtensionSource, log: ExtensionLog) -> None:
-        self.source, self.name, self.log = source, source.name, log
+    def __init__(self, source: ExtensionSource, logs: Path) -> None:
+        self.source, self.name = source, source.name
+        self.log = ExtensionLog(logs / "extensions" / f"{source.name.replace('/', '.')}.log")
         self.module: ModuleType | None = None
         self.modules: list[str] = []  # its entries in sys.modules
         self.handlers: dict[str, list[Callable[..., Any]]] = {}
@@ -83,6 +85,7 @@ class Extension:
         self.shown: dict[tuple[str, str], Callable[[], None]] = {}  # how to remove what it shows
         self.pending: deque[tuple[str, Callable[..., Any], Any]] = deque()  # events not handled yet
         self.draining = False
+        self.warnings: list[str] = []  # about names that it should not use
         self.closed = False
         self.waiting = bool(source.activation) and all(
             one.startswith(("command:", "event:")) for one in source.activation

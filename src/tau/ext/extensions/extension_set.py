@@ -15,7 +15,6 @@ from tau.ext.extensions import events as x
 from tau.ext.extensions.api import ExtensionAPI
 from tau.ext.extensions.calls import SHUTDOWN_LIMIT_S
 from tau.ext.extensions.containment import (
-    ExtensionLog,
     ProcessState,
     leftover_tasks,
     leftover_threads,
@@ -111,8 +110,7 @@ class ExtensionSet:
                 raise ExtensionError(problem, source=source.name)
 
     async def _load(self, source: ExtensionSource) -> Extension | None:
-        logs = self._host.options.paths.logs / "extensions"
-        extension = Extension(source, ExtensionLog(logs / f"{source.name.replace('/', '.')}.log"))
+        extension = Extension(source, self._host.options.paths.logs)
         if extension.waiting:
             self._wait(extension)
             return extension
@@ -242,6 +240,8 @@ async def register_code(host: Any, extension: Extension) -> None:
     made = await host.calls.call(extension, "load", factory, api)
     for one in _listed(made) if source.kind == "tool" else ():
         api.tool(one)
+    for text in extension.warnings:
+        host.say(extension.name, f"Extension {extension.name}: {text}")
 
 
 def _listed(made: Any) -> list[Any]:

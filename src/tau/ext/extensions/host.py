@@ -98,11 +98,10 @@ class ExtensionHost(SessionLink):
     def attach(self, face: Face) -> None:
         self.face = face
         if self.options.watch:
-            self.spawn(self._watch())
+            self.spawn(self._watch(_stamps(self.extensions)))
 
-    async def _watch(self) -> None:
+    async def _watch(self, stamps: dict[Path, int]) -> None:
         """Load again when a file that was given on the command line changes."""
-        stamps = _stamps(self.extensions)
         while True:
             await asyncio.sleep(WATCH_S)
             if (

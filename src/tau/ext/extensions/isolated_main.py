@@ -26,14 +26,13 @@ from tau.coding.session.entries import KnownEntry
 from tau.config.paths import Paths
 from tau.ext.extensions import isolation_protocol as protocol
 from tau.ext.extensions.actions import ExecResult, SessionActions
-from tau.ext.extensions.containment import ExtensionLog
 from tau.ext.extensions.context import (
     ExtensionCommandContext,
     ExtensionContext,
     HostClient,
     SessionReader,
 )
-from tau.ext.extensions.extension import Extension, ExtensionSource
+from tau.ext.extensions.extension import Extension
 from tau.ext.extensions.extension_set import register_code
 from tau.ext.extensions.function_tool import NO_LIMIT_S, FunctionTool
 from tau.ext.extensions.runtime import ExtensionRuntime
@@ -119,18 +118,9 @@ class IsolatedHost(ExtensionRuntime):
         super().__init__(self._pass_on)
         self._link = link
         self.group, self.remote, self.is_open, self.is_loading = group, self._act, True, True
-        paths = Paths(Path(load.home))
-        self.options = HostOptions(paths=paths, cwd=Path(load.cwd), flags=load.flags)
-        source = ExtensionSource(
-            name=load.name,
-            file=Path(load.file),
-            origin=load.origin,  # type: ignore[arg-type]
-            kind=load.kind,  # type: ignore[arg-type]
-            package=None if load.package is None else Path(load.package),
-            requires=load.requires,
-        )
-        log = ExtensionLog(paths.logs / "extensions" / f"{load.name.replace('/', '.')}.log")
-        self.extension = Extension(source, log)
+        paths = Paths(load.home)
+        self.options = HostOptions(paths=paths, cwd=load.cwd, flags=load.flags)
+        self.extension = Extension(load.source, paths.logs)
         self.extensions = (self.extension,)
 
     def _pass_on(self, event: AgentEvent) -> None:
@@ -245,7 +235,7 @@ async def serve(link: ParentLink) -> None:
     async with asyncio.TaskGroup() as group:
 
         async def load(params: Raw) -> Any:
-            wanted = json.decode(params, type=protocol.LoadCall)
+            wanted = protocol.decode(json.decode(params), protocol.LoadCall)
             sys.path += [folder for folder in wanted.search if folder not in sys.path]
             host = IsolatedHost(link, wanted, group)
             await register_code(host, host.extension)

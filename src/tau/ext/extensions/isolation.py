@@ -61,19 +61,14 @@ class IsolatedProcess:
             opened = open_stdio(argv, options.cwd, {}, self._peer, runner, group, errors, inherit_env=True)
             self._transport = await self._services.enter_async_context(opened)
             load = protocol.LoadCall(
-                name=source.name,
-                file=str(source.file),
-                origin=source.origin,
-                kind=source.kind,
-                package=None if source.package is None else str(source.package),
-                requires=source.requires,
-                home=str(options.paths.home),
-                cwd=str(options.cwd),
+                source=source,
+                home=options.paths.home,
+                cwd=options.cwd,
                 flags=dict(options.flags),
                 search=[os.path.abspath(folder) for folder in sys.path if folder],  # noqa: PTH100
             )
             try:
-                answer = await self._exchange(self._peer.begin("load", load))
+                answer = await self._exchange(self._peer.begin("load", protocol.encode(load)))
             except BaseException:
                 await self.close()
                 raise

@@ -15,6 +15,7 @@ from tau.base.json_rpc import INTERNAL_ERROR, JsonRpcError, RpcFault
 from tau.ext.extensions import events as x
 from tau.ext.extensions.calls import RemoteError, describe
 from tau.ext.extensions.context import StaleContext
+from tau.ext.extensions.extension import ExtensionSource
 
 EVENTS: dict[str, type] = {
     **{name: kind for kind, names in x.FACTS.items() for name in names},
@@ -26,16 +27,11 @@ _ERRORS: dict[int, type[TauError]] = {-32001: ToolError, -32002: StaleContext, -
 
 
 class LoadCall(Struct, frozen=True, kw_only=True):
-    """The code to run, as in `ExtensionSource`; `search` is where modules are found."""
+    """The code to run; `search` is where modules are found."""
 
-    name: str
-    file: str
-    origin: str
-    kind: str
-    package: str | None
-    requires: str
-    home: str
-    cwd: str
+    source: ExtensionSource
+    home: Path
+    cwd: Path
     flags: dict[str, str]
     search: list[str]
 

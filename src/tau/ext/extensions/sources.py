@@ -14,6 +14,7 @@ from tau.base import log
 from tau.base.errors import ExtensionError, UsageError
 from tau.base.files import modified_ns, typed_path, write_atomic
 from tau.config.discovery.registry import CapabilityRegistry
+from tau.config.paths import Paths
 from tau.ext.extensions.extension import ExtensionSource, Origin, SourceKind
 
 GROUP = "tau.extensions"
@@ -51,7 +52,8 @@ class SourceList:
                 if source_kind == "hook" and path.parent.name != "hooks":
                     continue
                 origin: Origin = "plugin" if item.source.provider == "tau-plugins" else "user"
-                self.add(path, "project" if item.level == "project" else origin, source_kind, quiet=True)
+                level: Origin = "project" if item.level == "project" else origin
+                self.add(path, level, source_kind, quiet=True, plugin=item.source.plugin)
 
     def add_plugins(self, registry: CapabilityRegistry) -> None:
         """Plugins that are Python packages themselves."""
@@ -59,7 +61,7 @@ class SourceList:
             if root.provider.id == "tau-plugins" and (root.level == "user" or registry.options.trusted):
                 try:
                     for source in _package(Path(root.path), "plugin", "extension"):
-                        self._append(source)
+                        self._append(msgspec.structs.replace(source, plugin=Path(root.path)))
                 except (OSError, ExtensionError) as error:
                     self.problems.append((Path(root.path), str(error)))
 
@@ -75,7 +77,15 @@ class SourceList:
                 continue
             self.add(path, origin, kind)
 
-    def add(self, path: Path, origin: Origin, kind: SourceKind = "extension", *, quiet: bool = False) -> None:
+    def add(
+        self,
+        path: Path,
+        origin: Origin,
+        kind: SourceKind = "extension",
+        *,
+        quiet: bool = False,
+        plugin: Path | None = None,
+    ) -> None:
         """A file, or a folder with several. `quiet`: other files may be there too."""
         try:
             found = list(_sources(path, origin, kind))
@@ -85,11 +95,14 @@ class SourceList:
         if not found and not quiet:
             self.problems.append((path, "It has no Python extension."))
         for source in found:
-            self._append(source)
+            self._append(msgspec.structs.replace(source, plugin=plugin))
 
-    def add_packages(self, cache: Path) -> None:
+    def add_packages(self, paths: Paths) -> None:
         """The entry points `tau.extensions` of installed packages."""
-        for name, module in entry_points(cache):
+        own = os.path.realpath(paths.home / "python" / "site-packages")
+        if own not in sys.path and Path(own).is_dir():
+            sys.path.append(own)  # last: nothing there replaces what tau uses
+        for name, module in entry_points(paths.cache / "entry_points.json"):
             file = find_module(module)
             if file is None:
                 self.problems.append(
@@ -97,7 +110,7 @@ class SourceList:
                 )
                 continue
             package = file.parent if file.name == "__init__.py" else None
-            self._append(described(ExtensionSource(name=name, file=file, origin="package", package=package)))
+            self._append(described(ExtensionSource(name, file, "package", package=package)))
 
     def _append(self, source: ExtensionSource) -> None:
         real = os.path.realpath(source.file)
@@ -117,7 +130,7 @@ class SourceList:
 def _sources(path: Path, origin: Origin, kind: SourceKind) -> Iterator[ExtensionSource]:
     if path.is_file():
         if path.suffix == ".py":
-            yield described(ExtensionSource(name=path.stem, file=path, origin=origin, kind=kind))
+            yield described(ExtensionSource(path.stem, path, origin, kind))
         return
     own = list(_package(path, origin, kind))
     if own:
@@ -129,7 +142,7 @@ def _sources(path: Path, origin: Origin, kind: SourceKind) -> Iterator[Extension
         if entry.is_dir():
             yield from _package(entry, origin, kind)
         elif entry.suffix == ".py":
-            yield described(ExtensionSource(name=entry.stem, file=entry, origin=origin, kind=kind))
+            yield described(ExtensionSource(entry.stem, entry, origin, kind))
 
 
 def _package(folder: Path, origin: Origin, kind: SourceKind) -> Iterator[ExtensionSource]:
@@ -144,19 +157,10 @@ def _package(folder: Path, origin: Origin, kind: SourceKind) -> Iterator[Extensi
                 raise ExtensionError(
                     f'pyproject.toml names "{name}", which is not in the folder.', source=str(folder)
                 )
-            single = ExtensionSource(
-                name=folder.name if len(named) == 1 else f"{folder.name}/{file.stem}",
-                file=file,
-                origin=origin,
-                kind=kind,
-                package=file.parent,
-            )
-            yield described(single, table)
-    elif (folder / "__init__.py").is_file():
-        source = ExtensionSource(
-            name=folder.name, file=folder / "__init__.py", origin=origin, kind=kind, package=folder
-        )
-        yield described(source, table)
+            own = folder.name if len(named) == 1 else f"{folder.name}/{file.stem}"
+            yield described(ExtensionSource(own, file, origin, kind, package=file.parent), table)
+    elif (file := folder / "__init__.py").is_file():
+        yield described(ExtensionSource(folder.name, file, origin, kind, package=folder), table)
 
 
 def project_table(folder: Path) -> dict[str, Any]:
@@ -231,7 +235,7 @@ def entry_points(cache: Path) -> list[tuple[str, str]]:
         known = msgspec.json.decode(cache.read_bytes(), type=dict[str, tuple[int, list[tuple[str, str]]]])
     except (OSError, msgspec.DecodeError):
         known = {}
-    changed = [folder for folder in folders if known.get(folder, (0, []))[0] != stamps[folder]]
+    changed = [one for one in folders if one not in known or known[one][0] != stamps[one]]
     if changed:
         known = {folder: known[folder] for folder in folders if folder not in changed}
         known |= {folder: (stamps[folder], _read_entry_points(folder)) for folder in changed}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from tau.agent.ui import NoticeLevel
 from tau.coding.extensions import ExtensionScreen
@@ -15,28 +15,10 @@ if TYPE_CHECKING:
     from tau.tui.style import Theme
 
 T = TypeVar("T")
-Capability = Literal[
-    "select",
-    "confirm",
-    "input",
-    "editor",
-    "custom",
-    "notify",
-    "status",
-    "widget",
-    "title",
-    "working_message",
-    "header",
-    "footer",
-    "editor_text",
-    "set_editor",
-    "paste",
-    "theme",
-    "tools_expanded",
-    "on_key",
-]
-DIALOGS = frozenset(("select", "confirm", "input", "editor"))
-SHOWN = frozenset(("status", "widget", "title"))
+Dialog = Literal["select", "confirm", "input", "editor"]
+Shown = Literal["status", "widget", "title"]
+OnScreen = Literal["custom", "header", "footer", "working_message", "paste", "theme", "on_key"]
+Capability = Dialog | Shown | OnScreen | Literal["notify", "set_editor", "editor_text", "tools_expanded"]
 MODES_THAT_SHOW = frozenset(("interactive", "rpc"))
 
 
@@ -102,11 +84,11 @@ class ExtensionUi(ExtensionDialogs):
     def can(self, what: Capability) -> bool:
         """Whether this mode can do it; otherwise the call returns None, False or an empty text."""
         host = self._host
-        if what in DIALOGS:
+        if what in get_args(Dialog):
             return host.dialog_ui is not None
         if what == "notify":
             return True
-        if what in SHOWN:
+        if what in get_args(Shown):
             return host.display is not None and host.mode in MODES_THAT_SHOW
         if what == "set_editor":
             return host.mode in MODES_THAT_SHOW

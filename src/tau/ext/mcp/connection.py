@@ -16,6 +16,7 @@ from tau.base.text import sentence
 from tau.ext.mcp.client import McpClient, McpTransport
 from tau.ext.mcp.config import McpServer, ServerEntry
 from tau.ext.mcp.messages import (
+    HANDSHAKE_VERSIONS,
     MAX_TOOLS,
     ConnectionLost,
     McpError,
@@ -25,6 +26,7 @@ from tau.ext.mcp.messages import (
     read_tool,
 )
 from tau.ext.mcp.param_headers import header_names, param_headers
+from tau.ext.mcp.server_resources import ServerResources
 
 T = TypeVar("T")
 State = Literal["off", "waiting", "connecting", "needs login", "connected", "reconnecting", "failed"]
@@ -32,7 +34,6 @@ BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
 MAX_BACKOFF_S = 300.0
 STORM, STORM_S = 5, 30.0
 MAX_PROMPTS = 500
-LISTEN_S = 86_400.0
 QUIET_S = 0.5  # a burst of change notifications is one refresh
 
 
@@ -48,6 +49,7 @@ class ConnectionHost(Protocol):
     def told(self, connection: "ServerConnection", method: str, params: dict[str, Any]) -> None: ...
     def changed(self, connection: "ServerConnection") -> None: ...
     def listed(self, connection: "ServerConnection") -> None: ...
+    async def known_version(self, entry: ServerEntry) -> str: ...
 
 
 class _Requests(Struct):
@@ -77,6 +79,7 @@ class ServerConnection:
         self.tools: list[ToolDefinition] = []
         self.prompts: list[dict[str, Any]] = []
         self._lists_prompts = False
+        self.resources = ServerResources(self.name, self._spawn)
         self.from_cache = False
         self.restarts = 0
         self.modern = "try"
@@ -210,6 +213,8 @@ class ServerConnection:
         client = McpClient(self.name, _Requests(self), self._group, server.timeout / 1000 or None)
         try:
             resolved = await self.host.resolve(self.entry)
+            if len(self._starts) == 1 and await self.host.known_version(self.entry) in HANDSHAKE_VERSIONS:
+                self.modern = "no"  # the handshake that worked last time, without asking first
             if self._is_old:
                 resolved = replace(resolved, type="sse")
             async with self.host.open(self.entry, resolved, client, self._group) as transport:
@@ -221,8 +226,7 @@ class ServerConnection:
                 self.client = client
                 self._settled.set()
                 self._set("connected")
-                if info.is_modern and info.offers("tools", "listChanged"):
-                    self._spawn(self._listen(client))
+                self.resources.connected(client)
                 if info.offers("prompts"):
                     self._spawn(self._list_prompts(client))
                 try:
@@ -251,14 +255,6 @@ class ServerConnection:
         self.from_cache = False
         self.host.listed(self)
 
-    async def _listen(self, client: McpClient) -> None:
-        """The newest revision tells changes only to those who ask; the request lasts."""
-        wanted = {"notifications": {"toolsListChanged": True, "promptsListChanged": True}}
-        try:
-            await client.request("subscriptions/listen", wanted, timeout_s=LISTEN_S)
-        except TauError as error:
-            log.debug(f"The MCP server {self.name} does not tell its changes.", error)
-
     async def _list_prompts(self, client: McpClient) -> None:
         """Nobody waits for these."""
         self._lists_prompts = True
@@ -273,6 +269,9 @@ class ServerConnection:
         if method == "notifications/prompts/list_changed":
             if not self._lists_prompts and self.client is not None:
                 self._spawn(self._list_prompts(self.client))
+        elif method == "notifications/resources/list_changed":
+            if self.client is not None:
+                self.resources.list_soon(self.client)
         elif method == "notifications/tools/list_changed":
             if self._refreshing is None and self.client is not None:
                 self._refreshing = self._spawn(self._refresh(self.client))

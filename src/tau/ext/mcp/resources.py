@@ -41,7 +41,7 @@ class ResourceUrls:
                 return Resource(url=url, data="\n".join(rows).encode())
             if not uri:
                 return Resource(url=url, data=(await self._listing(connection)).encode())
-            return await _read(connection, uri, url)
+            return await self._read(connection, uri, url)
         except JsonRpcError as error:
             raise ToolError(f"The MCP server cannot read {clean_line(rest)}: {error}") from None
         except McpError as error:
@@ -53,10 +53,17 @@ class ResourceUrls:
         for connection in self._servers.connections.values():
             if connection.info is not None and connection.info.offers("resources"):
                 try:
-                    return await _read(connection, uri, url)
+                    return await self._read(connection, uri, url)
                 except (JsonRpcError, McpError) as error:
                     problem = str(error)
         raise ToolError(f"No MCP server can read {clean_line(uri)}: {problem}.")
+
+    async def _read(self, connection: ServerConnection, uri: str, url: str) -> Resource:
+        result = await connection.use(lambda client: client.request("resources/read", {"uri": uri}))
+        if self._servers.parts.note is not None:
+            connection.resources.watch(connection.client, uri)
+        parts = list_at(result, "contents")
+        return Resource(url=url, data=b"\n".join(_content(one) for one in parts))
 
     async def _listing(self, connection: ServerConnection) -> str:
         client = await connection.connected()
@@ -72,13 +79,6 @@ class ResourceUrls:
 
     def written_files(self, rest: str) -> tuple[Path, ...]:
         return ()
-
-
-async def _read(connection: ServerConnection, uri: str, url: str) -> Resource:
-    result = await connection.use(lambda client: client.request("resources/read", {"uri": uri}))
-    parts = list_at(result, "contents")
-    data = b"\n".join(_content(one) for one in parts)
-    return Resource(url=url, data=data)
 
 
 def _content(part: dict[str, Any]) -> bytes:

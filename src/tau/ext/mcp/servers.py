@@ -23,7 +23,8 @@ from tau.ext.mcp.client import McpClient, McpTransport, Progress
 from tau.ext.mcp.config import McpServer, ServerEntry, resolve
 from tau.ext.mcp.config_files import ServerList
 from tau.ext.mcp.connection import ServerConnection
-from tau.ext.mcp.messages import McpError, ToolDefinition
+from tau.ext.mcp.messages import MAX_URI_CHARS, McpError, ToolDefinition, text_at
+from tau.ext.mcp.server_resources import UPDATED, ResourceNotes
 from tau.ext.mcp.stdio import StderrLog, open_stdio
 from tau.ext.mcp.tool_catalog import ToolCatalog
 
@@ -52,6 +53,8 @@ class McpParts(Struct, kw_only=True):
     model: Callable[[], Model] = lambda: faux.FAUX_MODEL
     folders: Callable[[], Sequence[Path]] = tuple
     sampling_tokens: int = 0
+    note: Callable[[str], None] | None = None  # tells the model that a resource has changed; None: not
+    debounce_s: float = 0.5
     is_live: bool = True  # part of a session, which uses what is added
     changed: Callable[[], None] = lambda: None
     open_page: Callable[[str], Awaitable[None]] | None = None  # logs in without being asked to
@@ -94,6 +97,7 @@ class McpServers:
         self._group = group
         self.catalog = ToolCatalog(parts.paths, parts.warn, self.call)
         self._waited = False
+        self._notes = None if parts.note is None else ResourceNotes(parts.note, parts.debounce_s)
         self.instructions = ""  # for the system prompt; the first request settles them, for the cache's sake
 
     def start(self, listing: ServerList) -> None:
@@ -112,6 +116,8 @@ class McpServers:
 
     async def close(self) -> None:
         """End all connections at the same time."""
+        if self._notes is not None:
+            self._notes.close()
         await asyncio.gather(*(connection.stop() for connection in self.connections.values()))
         for http in (self.http, *self._login_https):
             await http.close()
@@ -248,7 +254,15 @@ class McpServers:
         return await self.user.answer(entry.name, method, params)
 
     def told(self, connection: ServerConnection, method: str, params: dict[str, Any]) -> None:
-        pass
+        """Part of `ConnectionHost`: a resource that was read may have changed."""
+        uri = text_at(params, "uri", MAX_URI_CHARS)
+        if self._notes is not None and method == UPDATED and connection.resources.is_watched(uri):
+            self._notes.add(connection.name, uri)
+
+    async def known_version(self, entry: ServerEntry) -> str:
+        """The revision that it spoke last time; empty if nothing is known."""
+        found = await asyncio.to_thread(self.catalog.cache.read, entry.digest)
+        return "" if found is None or found.info is None else found.info.version
 
     def changed(self, connection: ServerConnection) -> None:
         self.parts.changed()

@@ -18,6 +18,7 @@ from tau.ext.plugins.fetch import PluginSource, fetch, parse_source
 from tau.ext.plugins.manifest import PluginManifest, check_manifest, read_manifest, valid_name
 from tau.ext.plugins.marketplace import MANIFEST, Marketplace, Marketplaces, plugin_source, read_marketplace
 from tau.ext.plugins.packages import PackageStore
+from tau.ext.plugins.plugin_settings import PluginSettings
 from tau.ext.plugins.store import PluginRecord, PluginStore, Scope, content_hash, describe
 
 NEXT = "It is loaded with the next session."
@@ -143,6 +144,16 @@ class Plugins:
             "path": str(self.store.path(record)),
         }
         return [*lines, *_listed(facts)]
+
+    def config(self, name: str, key: str = "", value: str | None = None, *, reset: bool = False) -> list[str]:
+        """Show or change the settings of a plugin. Raises TauError."""
+        record = self.store.get(name)
+        settings = PluginSettings(self.paths.home, self.store.path(record), name)
+        if not key:
+            return settings.lines()
+        if value is not None or reset:
+            settings.change(key, value)
+        return [line for line in settings.lines() if line.startswith(f"{key} =")] or settings.lines()
 
     def validate(self, text: str) -> list[str]:
         """The faults of a plugin or marketplace in a folder; empty if there are none."""

@@ -9,11 +9,10 @@ from tau import ext
 from tau.base.errors import ExtensionError
 from tau.ext.extensions.extension import ExtensionSource
 from tau.ext.extensions.importer import check_version
+from tau.ext.extensions.renamed import RENAMED
 from tau.ext.extensions.sources import described
 
 MAX_FILES = 500
-REMOVED: dict[str, str] = {}
-"""Names of `tau.ext` that work for one more minor version, and what to use instead."""
 
 
 def check_code(folder: Path) -> Iterator[str]:
@@ -31,17 +30,21 @@ def check_code(folder: Path) -> Iterator[str]:
             continue
         yield from _imports(path, tree)
         try:
-            check_version(described(ExtensionSource(name=path.stem, file=path, origin="user")))
+            check_version(described(ExtensionSource(path.stem, path, "user")))
         except ExtensionError as error:
             yield f"{path}: {error}"
 
 
 def _imports(path: Path, tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="tau"), attr=attr) if f"ExtensionAPI.{attr}" in RENAMED:
+                new = RENAMED[f"ExtensionAPI.{attr}"]
+                yield f"{path}:{node.lineno}: tau.{attr} goes soon; use {new}."
         if isinstance(node, ast.ImportFrom) and node.module == "tau.ext" and not node.level:
             for name in node.names:
-                if name.name in REMOVED:
-                    yield f"{path}:{node.lineno}: {name.name} goes soon; use {REMOVED[name.name]}."
+                if name.name in RENAMED:
+                    yield f"{path}:{node.lineno}: {name.name} goes soon; use {RENAMED[name.name]}."
                 elif name.name not in ext.__all__ and name.name != "*":
                     yield f"{path}:{node.lineno}: tau.ext has no {name.name}."
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tau.") and not node.level:

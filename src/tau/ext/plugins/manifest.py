@@ -74,7 +74,7 @@ def read_manifest(folder: Path, shown: str = "") -> PluginManifest:
             for name in contents.get(kind, ())
             for line in _shown(folder, name)
         ],
-        settings=own if isinstance(own := fields.get("settings"), dict) else {},
+        settings=own if isinstance(own := fields.get("settings") or fields.get("userConfig"), dict) else {},
     )
 
 

@@ -48,6 +48,7 @@ class App:
         self._idle_work: asyncio.Task[None] | None = None
         self._is_quitting = False
         self._prompting = False
+        self._greeting: Greeting | None = None
         self._task: asyncio.Task[Any] | None = None
         self._leaving: asyncio.Future[SessionSwitch | None] | None = None
 
@@ -56,7 +57,8 @@ class App:
         self._task = asyncio.current_task()
         self.parts.input.attach()
         if not self.current.settings.interaction.quiet_start:
-            self._front.layout.transcript.add(Greeting(self._front))
+            self._greeting = Greeting(self._front)
+            self._front.layout.transcript.add(self._greeting)
             self._front.request_render()
         self.parts.themes.follow()
         for problem in self._front.problems:
@@ -86,6 +88,14 @@ class App:
             except TauError as error:
                 change = await self._recover(error, wanted, last)
 
+    def _greet(self, session: Session) -> None:
+        """Add the first session's language servers to the greeting."""
+        greeting, self._greeting = self._greeting, None
+        if greeting is not None and session.language_servers is not None:
+            rows = session.language_servers.rows()
+            greeting.show_servers([(row.name, row.state) for row in rows if row.state != "missing"])
+            self._front.request_render()
+
     async def _run_session(
         self, session: Session, change: SessionSwitch, prompts: Sequence[UserPrompt]
     ) -> SessionSwitch | None:
@@ -100,6 +110,7 @@ class App:
             session.extensions.attach(extension_face.ScreenFace(self, parts, session))
         try:
             parts.transcript.attach(session, change)
+            self._greet(session)
             parts.status_line.attach(session)
             parts.notifications.title()
             if change.notice:

@@ -173,6 +173,10 @@ class CancellableLoader(Loader):
         self.aborted = False
         super().start()
 
+    def dispose(self) -> None:
+        """Called by what shows it as a part of the screen."""
+        self.stop()
+
     def handle_input(self, event: InputEvent) -> bool:
         if not self.running or not self._keys.matches(event, "tui.select.cancel"):
             return False

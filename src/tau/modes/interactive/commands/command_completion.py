@@ -53,6 +53,17 @@ _WORDS: dict[str, tuple[_Choice, ...]] = {
         ("logout", "Forget a login"),
         ("pins", "List definitions in use"),
     ),
+    "memory": (
+        ("view", "Show what was recalled and the latest"),
+        ("stats", "Count them"),
+        ("diagnose", "Check the file"),
+        ("enqueue", "Retain from the conversation now"),
+        ("rebuild", "Rebuild the search index"),
+        ("edit", "Change one"),
+        ("forget", "Delete some"),
+        ("clear", "Delete all of this project"),
+        ("reset", "Delete all"),
+    ),
     "permissions": (
         *((mode, words[0].upper() + words[1:]) for mode, words in MODES.items()),
         ("allow", "Never ask about a pattern"),

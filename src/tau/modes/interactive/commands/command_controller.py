@@ -26,6 +26,8 @@ MODULES = {
     "browser": late("tau.modes.interactive.commands.browser"),
     "lsp": late("tau.modes.interactive.commands.lsp"),
     "mcp": late("tau.modes.interactive.commands.mcp"),
+    "memory": late("tau.modes.interactive.commands.memory"),
+    "share": late("tau.modes.interactive.commands.share"),
     "permissions": late("tau.modes.interactive.commands.permissions"),
     "reload": late("tau.modes.interactive.commands.reload"),
     "review": late("tau.modes.interactive.commands.review"),

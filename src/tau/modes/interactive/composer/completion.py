@@ -26,6 +26,7 @@ _OPENERS = "([{<'\"`,;"
 _SHELL_BREAKS = " \t=<>|;&("
 _SHELL_SPECIAL = " \t\"'\\$`!&|;<>()[]{}*?#~"
 MAX_ITEMS = 50
+MAX_RESOURCES = 20
 MAX_LINE_CHARS = 2_000
 _AS_TYPED = ("/", "~", "./", "../")
 """Mentions starting like this are resolved as paths, not in the index."""
@@ -206,6 +207,7 @@ class Completion:
         paths, note = self._match_mention(word, fresh=not was_mentioning)
         behind = text[cursor : cursor + 1]
         items = [_item(path, format_mention(path, behind=behind), note) for path in paths]
+        items += self._match_resources(word.text, behind)
         return Suggestions(line_start + word.start, items) if items else None
 
     def _match_mention(self, word: CursorWord, *, fresh: bool) -> tuple[Sequence[str], str]:
@@ -228,6 +230,17 @@ class Completion:
             folder, names = list_entries(typed, cwd)
             paths = [folder + name for name in names[:MAX_ITEMS] if folder + name != typed]
         return paths, index.cut
+
+    def _match_resources(self, typed: str, behind: str) -> list[CompletionItem]:
+        """Of MCP servers, behind the files."""
+        session = self._current.session
+        if session is None or session.servers is None or not typed:
+            return []
+        found = [row for row in session.servers.resource_names() if score(typed, row[0]) is not None]
+        return [
+            CompletionItem(uri, format_mention(uri, behind=behind), about)
+            for uri, about in found[:MAX_RESOURCES]
+        ]
 
     def _look_up(self, index: FileIndex, query: str) -> tuple[PathQuery, bool]:
         """The search, and whether it is done. A slow one continues in the background."""

@@ -5,6 +5,7 @@ from msgspec import UNSET
 from tau.coding.edits.report import EditDetails
 from tau.modes.interactive.tool_views import diff_body
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, TAIL_ROWS, remark, rows_limit
+from tau.modes.interactive.tool_views.diagnostics_body import diagnostics
 from tau.modes.interactive.tool_views.failures import problem
 from tau.modes.interactive.tool_views.labels import changes, heading, note, quantity, short_path, text_arg
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
@@ -36,7 +37,7 @@ def _done(view: ToolCallView, theme: Theme, details: EditDetails) -> RenderedCal
     if any(text.strip() for text in texts):
         body.append(diff_body.diff(theme, texts, rows_limit(view, TAIL_ROWS), named=files > 1))
     body += [remark(theme, warning, "warning") for warning in details.warnings[:TAIL_ROWS]]
-    return RenderedCall(title, body)
+    return RenderedCall(title, [*body, *diagnostics(view, theme, details.diagnostics)])
 
 
 def _name(view: ToolCallView) -> str:

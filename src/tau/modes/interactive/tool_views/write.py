@@ -7,6 +7,7 @@ from tau.coding.tools.write import WriteDetails
 from tau.modes.interactive.tool_views import diff_body
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, TAIL_ROWS, head, remark, rows_limit
 from tau.modes.interactive.tool_views.code_body import code, first_code, last_code
+from tau.modes.interactive.tool_views.diagnostics_body import diagnostics
 from tau.modes.interactive.tool_views.failures import problem
 from tau.modes.interactive.tool_views.labels import changes, heading, note, quantity, short_path, text_arg
 from tau.modes.interactive.tool_views.languages import language_of
@@ -58,6 +59,7 @@ def _done(
             body.append(remark(theme, "The file already had this content."))
     elif content:
         body.append(shown)
+    body += diagnostics(view, theme, details.diagnostics)
     return RenderedCall(title, body, note(view, theme, *facts))
 
 

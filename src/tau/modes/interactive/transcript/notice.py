@@ -1,5 +1,6 @@
 """Lines outside the conversation: the greeting, notices, and how a turn ended."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from tau.agent.ui import NoticeLevel
@@ -28,6 +29,8 @@ failures = late("tau.ai.apis.error_response")
 
 End = Literal["stopped", "failed", "retried", "cut off"]
 
+MAX_SERVERS = 20
+DOT = "●"
 _COMMAND_CHARS = 400
 _TOKENS: dict[NoticeLevel, str] = {"info": "muted", "warning": "warning", "error": "error"}
 _ERROR_CHARS = 8_000
@@ -72,10 +75,27 @@ def notice_rows(theme: Theme, text: str, level: NoticeLevel, width: int) -> list
 
 
 class Greeting(CachedComponent):
-    """Says what can be typed, in three lines."""
+    """Says what can be typed, in three lines, and which language servers there are."""
 
     def __init__(self, display: Display) -> None:
         self._display = display
+        self._servers: list[tuple[str, str]] = []
+
+    def show_servers(self, servers: Sequence[tuple[str, str]]) -> None:
+        """The language servers of the session that has just opened: name and state."""
+        self._servers = list(servers[:MAX_SERVERS])
+        self._rows = None
+
+    def _server_row(self, theme: Theme) -> str:
+        names = [clean_line(name) for name, _ in self._servers]
+        if theme.linear:
+            return f"Language servers: {', '.join(names)}"
+        dots = {"running": theme["success"](DOT), "failed": theme["error"](DOT)}
+        usual = theme["dim"](DOT)
+        return "  ".join(
+            f"{dots.get(state, usual)} {theme['muted'](name)}"
+            for name, (_, state) in zip(names, self._servers, strict=True)
+        )
 
     def _render_rows(self, width: int) -> list[str]:
         theme, label = self._display.theme, self._display.keys.label
@@ -86,7 +106,8 @@ class Greeting(CachedComponent):
             f"{label('app.help.hotkeys')} all keys.",
         )
         title = theme["accent"](theme["strong"](f"tau {VERSION}"))
-        return wrap("\n".join((title, *(theme["muted"](hint) for hint in hints))), width)
+        lines = [title, *(theme["muted"](hint) for hint in hints)]
+        return wrap("\n".join([*lines, *([self._server_row(theme)] if self._servers else [])]), width)
 
 
 class TurnEndBlock(CachedBlock):

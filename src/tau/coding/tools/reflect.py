@@ -1,0 +1,44 @@
+"""reflect: answers a question from the project's long-term memory."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from tau.agent.loop_owner import Complete
+from tau.agent.output import ToolOutput
+from tau.agent.tool import Tool
+from tau.coding.memory.model import MemoryModel, memory_row
+from tau.coding.ports import CodingContext
+from tau.coding.project_memory import ProjectMemory
+from tau.coding.tools.recall import opened
+
+NOTHING = "No relevant information found to reflect on."
+ANSWER_S = 60.0
+
+
+class ReflectParams(Struct, frozen=True):
+    query: Annotated[str, Meta(description="The question", min_length=1)]
+    context: Annotated[str, Meta(description="Why you ask")] = ""
+
+
+class Reflect(Tool[ReflectParams]):
+    """Without `complete`, it lists the memories."""
+
+    name, label = "reflect", "Reflect"
+
+    def __init__(self, memory: ProjectMemory | None, complete: Complete | None) -> None:
+        self._memory = memory
+        self._complete = complete
+
+    async def run(self, params: ReflectParams, ctx: CodingContext) -> ToolOutput:
+        found = await opened(self._memory).recall(params.query)
+        if not found:
+            return ToolOutput.text(NOTHING)
+        rows = "\n".join(memory_row(match.item) for match in found)
+        if self._complete is None:
+            return ToolOutput.text(f"Based on recalled memories:\n\n{rows}")
+        asked = f"<question>\n{params.query}\n</question>"
+        asked += f"\n\n<context>\n{params.context}\n</context>" if params.context else ""
+        model = MemoryModel(self._complete, ctx.models)
+        answer = await model.ask("reflect", f"<memories>\n{rows}\n</memories>\n\n{asked}", ANSWER_S)
+        return ToolOutput.text(answer or f"Based on recalled memories:\n\n{rows}")

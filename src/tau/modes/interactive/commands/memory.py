@@ -1,0 +1,116 @@
+"""/memory: shows, changes and repairs long-term memory."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+
+from tau.backends.memory.store import MemoryItem
+from tau.base.errors import UsageError
+from tau.base.text import clean_line, shortened
+from tau.coding.project_memory import ProjectMemory
+from tau.modes.interactive.command_context import CommandContext
+
+MAX_ROWS = 30
+MAX_ROW_CHARS = 160
+OFF = "Long-term memory is off; turn it on with tau config set memory.backend local."
+
+
+async def memory(context: CommandContext, rest: str) -> None:
+    """Raises TauError."""
+    opened = context.require_session().memory
+    if opened is None:
+        raise UsageError(OFF)
+    verb, _, words = rest.strip().partition(" ")
+    if verb == "mm":
+        raise UsageError("The local memory has no mental models.")
+    if (run := VERBS.get(verb or "view")) is None:
+        raise UsageError(f"There is no /memory {verb}; there are {', '.join(VERBS)}.")
+    context.say(await run(context, opened, words.strip()))
+
+
+async def _view(context: CommandContext, memory: ProjectMemory, words: str) -> str:
+    """What the model got unasked, then the latest, or what matches the words."""
+    if words:
+        found = [match.item for match in await memory.recall(words)]
+        return "\n".join(_rows(found)) or "Nothing found."
+    items = await memory.change(memory.store.items, memory.scopes, limit=MAX_ROWS)
+    recalled = [match.item for match in memory.recalled]
+    rows = ["Recalled for this conversation:", *_rows(recalled), ""] if recalled else []
+    return "\n".join([*rows, "Latest:", *_rows(items)]) if items else "No memories."
+
+
+def _rows(items: Sequence[MemoryItem]) -> list[str]:
+    return [f"{item.id}  {shortened(clean_line(item.text), MAX_ROW_CHARS)}" for item in items]
+
+
+async def _stats(context: CommandContext, memory: ProjectMemory, words: str) -> str:
+    items = await memory.change(memory.store.items, None, hidden=True)
+    counts = Counter(item.scope or "all projects" for item in items)
+    hidden = sum(item.hidden for item in items)
+    rows = [f"{count:,}  {scope}" for scope, count in counts.most_common(MAX_ROWS)]
+    return "\n".join([*rows, f"{len(items):,} memories, {hidden:,} of them hidden, in {memory.store.path}"])
+
+
+async def _diagnose(context: CommandContext, memory: ProjectMemory, words: str) -> str:
+    problems = [*await memory.change(memory.store.check), *memory.store.notices]
+    return "\n".join(problems or [f"{memory.store.path} is fine."])
+
+
+async def _clear(context: CommandContext, memory: ProjectMemory, words: str) -> str:
+    return await _delete(context, memory, [memory.scope], "all memories of this project")
+
+
+async def _reset(context: CommandContext, memory: ProjectMemory, words: str) -> str:
+    items = await memory.change(memory.store.items, None, hidden=True)
+    return await _delete(
+        context, memory, sorted({item.scope for item in items}), "the memories of all projects"
+    )
+
+
+async def _delete(context: CommandContext, memory: ProjectMemory, scopes: list[str], what: str) -> str:
+    if not await context.ui.confirm(f"Delete {what}?", "This cannot be undone."):
+        return "Nothing was deleted."
+    return f"{await memory.change(memory.store.clear, scopes):,} memories deleted."
+
+
+async def _enqueue(context: CommandContext, memory: ProjectMemory, words: str) -> str:
+    """Retain from the conversation now, instead of after some turns."""
+    if memory.retain_now is None:
+        return "Nothing is retained automatically (memory.autoRetain, memory.llmMode)."
+    return f"{await memory.retain_now()} new memories."
+
+
+async def _rebuild(context: CommandContext, memory: ProjectMemory, words: str) -> str:
+    return f"The search index of {await memory.change(memory.store.rebuild):,} memories was rebuilt."
+
+
+async def _edit(context: CommandContext, memory: ProjectMemory, words: str) -> str:
+    id, _, text = words.partition(" ")
+    item = await memory.find(id)
+    if item is None:
+        raise UsageError(f'There is no memory "{shortened(clean_line(id), 40)}" of this project.')
+    new = text.strip() or await context.ui.editor("Edit the memory", item.text)
+    if new is None or not new.strip():
+        return "Nothing was changed."
+    await asyncio.to_thread(memory.store.edit, id, text=new)
+    return f"Memory {id} updated."
+
+
+async def _forget(context: CommandContext, memory: ProjectMemory, words: str) -> str:
+    known = [id for id in words.split() if await memory.find(id) is not None]
+    for id in known:
+        await asyncio.to_thread(memory.store.forget, id)
+    return f"{len(known)} of {len(words.split())} memories forgotten."
+
+
+VERBS: dict[str, Callable[[CommandContext, ProjectMemory, str], Awaitable[str]]] = {
+    "view": _view,
+    "stats": _stats,
+    "diagnose": _diagnose,
+    "enqueue": _enqueue,
+    "rebuild": _rebuild,
+    "edit": _edit,
+    "forget": _forget,
+    "clear": _clear,
+    "reset": _reset,
+}

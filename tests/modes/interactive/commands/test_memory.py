@@ -1,0 +1,86 @@
+"""/memory: what it shows, changes and asks."""
+
+from pathlib import Path
+
+from tau.ai.faux import Say
+from tau.backends.memory.store import MemoryStore
+from tau.coding.project_memory import memory_file, primary_checkout
+from tau.config.paths import user_paths
+from tau.config.settings import MemorySettings
+from tests.modes.interactive.rig import rigged, run
+
+ON = {"memory.backend": "local", "memory.autoRetain": False}
+
+
+def store() -> MemoryStore:
+    return MemoryStore(memory_file(user_paths(), MemorySettings()))
+
+
+def test_verbs_show_change_and_repair(tmp_path: Path) -> None:
+    id = store().add("The cache is per tenant", scope=str(primary_checkout(tmp_path)))
+    other = store().add("Deploys happen on Tuesday", scope="/elsewhere")
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Because.")]], rows=40, columns=110, settings=ON) as rig:
+            await rig.send("Why is the cache per tenant?")
+            await rig.show("Recalled 1 memory; /memory view shows them.")
+            await rig.send("/memory")
+            shown = await rig.show("Latest:")
+            assert "Recalled for this conversation:" in shown and id in shown and other not in shown
+            await rig.send(f"/memory edit {id} The cache is per user")
+            await rig.show(f"Memory {id} updated.")
+            await rig.send("/memory view user")
+            await rig.show(f"{id}  The cache is per user")
+            await rig.send("/memory stats")
+            await rig.show("2 memories, 0 of them hidden")
+            await rig.send("/memory rebuild")
+            await rig.show("The search index of 2 memories was rebuilt.")
+            await rig.send("/memory diagnose")
+            await rig.show("is fine.")
+            await rig.send("/memory enqueue")
+            await rig.show("Nothing is retained automatically")
+            await rig.send(f"/memory forget {id} {other}")
+            await rig.show("1 of 2 memories forgotten.")
+
+    run(test)
+    assert [item.id for item in store().items()] == [other]
+
+
+def test_deleting_all_asks_first(tmp_path: Path) -> None:
+    store().add("The cache is per tenant", scope=str(primary_checkout(tmp_path)))
+    for text in ("Deploys happen on Tuesday", "Tests run at night"):
+        store().add(text, scope="/elsewhere")
+
+    async def test() -> None:
+        async with rigged(tmp_path, rows=40, settings=ON) as rig:
+            await rig.send("/memory clear")
+            await rig.show("Delete all memories of this project?")
+            await rig.press("escape")
+            await rig.show("Nothing was deleted.")
+            await rig.send("/memory clear")
+            await rig.show("Delete all memories of this project?")
+            await rig.press("up", "enter")
+            await rig.show("1 memories deleted.")
+            await rig.send("/memory reset")
+            await rig.show("Delete the memories of all projects?")
+            await rig.press("up", "enter")
+            await rig.show("2 memories deleted.")
+
+    run(test)
+    assert store().items() == []
+
+
+def test_unknown_verbs_and_missing_memory_say_what_there_is(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, rows=40) as rig:
+            await rig.send("/memory stats")
+            await rig.show("turn it on with tau config set memory.backend local")
+            await rig.press("ctrl+c")
+        async with rigged(tmp_path, rows=40, settings=ON) as rig:
+            await rig.send("/memory dance")
+            await rig.show("There is no /memory dance; there are view, stats")
+            await rig.press("ctrl+c")
+            await rig.send("/memory mm list")
+            await rig.show("The local memory has no mental models.")
+
+    run(test)
