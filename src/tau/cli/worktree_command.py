@@ -2,10 +2,17 @@
 
 import asyncio
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from tau.backends.isolation.copies import RepositoryCopy, load_workspace, mounted, remove_workspace
+from tau.backends.isolation.copies import (
+    RepositoryCopy,
+    load_workspace,
+    mounted,
+    remove_workspace,
+    unused_stores,
+)
 from tau.backends.isolation.merge import diff_text, find_changes, merge_files, save_patch
 from tau.base.errors import TauError, UsageError
 from tau.base.files import locked
@@ -124,4 +131,7 @@ async def _clean(*, dry: bool) -> int:
                 lines.append(f"{'Would remove' if dry else 'Removed'} {copy.folder.name}: nothing changed.")
     finally:
         runner.close()
+    if not dry:
+        for store in await asyncio.to_thread(unused_stores, workspaces_folder(os.environ)):
+            await asyncio.to_thread(shutil.rmtree, store, ignore_errors=True)
     return write_stdout("\n".join([*lines, ""]) if lines else "No copies.\n")

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ from tau.base.sizes import MIB, format_bytes
 MARKER = "workspace.json"
 FILES, STATE = "files", "state"
 BRANCH = "work"
+UNUSED_S = 24 * 3600
 
 
 class WorkspaceInfo(Struct, frozen=True, rename="camel", kw_only=True):
@@ -216,6 +218,18 @@ async def remove_workspace(workspace: RepositoryCopy) -> None:
         store = Path(workspace.info.lower).parents[1]
         if not any(path.is_relative_to(store) for path in used):
             await asyncio.to_thread(shutil.rmtree, store, ignore_errors=True)
+
+
+def unused_stores(copies: Path) -> list[Path]:
+    """Snapshots that no copy has used for a day; before that, a process may be making its first copy."""
+    found = [load_workspace(path) for path in copies.iterdir()] if copies.is_dir() else []
+    used = [Path(one.info.lower) for one in found if one is not None and one.info.lower]
+    old_s = time.time() - UNUSED_S
+    return [
+        store
+        for store in copies.glob(f"{frozen.PREFIX}*")
+        if not any(path.is_relative_to(store) for path in used) and store.stat().st_mtime < old_s
+    ]
 
 
 def _remove(folder: Path) -> None:

@@ -97,7 +97,9 @@ class AgentWorkspace:
 
     async def open(self) -> None:
         """Copy the repository as it is now. Raises TauError."""
-        if self._workspace is not None:
+        if (found := self._workspace) is not None:
+            if found.info.owner != os.getpid():  # it was left by an earlier process
+                self._workspace = found.save(replace(found.info, owner=os.getpid()))
             await self._mount_files()
             return
         root = repo_root(self._root)
