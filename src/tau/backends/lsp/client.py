@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from msgspec import Raw
+from msgspec import Raw, json
 
 from tau.backends.lsp.config import ServerSpec
 from tau.backends.lsp.connection import MAX_FREED_BYTES, LspConnection, fields_of
@@ -21,43 +21,8 @@ RESCAN_S = 2.0
 MAX_KEPT_DIAGNOSTICS = 10_000  # per file
 SERVER_CANCELLED, CONTENT_MODIFIED = -32802, -32801
 
-_WORKSPACE_EDIT = {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]}
-CAPABILITIES: dict[str, Any] = {
-    "general": {"positionEncodings": ["utf-8", "utf-16"]},
-    "window": {"workDoneProgress": True, "showMessage": {}},
-    "workspace": {
-        "applyEdit": True,
-        "configuration": True,
-        "workspaceFolders": True,
-        "workspaceEdit": _WORKSPACE_EDIT,
-        "didChangeWatchedFiles": {"dynamicRegistration": True},
-        "didChangeConfiguration": {"dynamicRegistration": True},
-        "symbol": {"symbolKind": {"valueSet": list(range(1, 27))}},
-        "executeCommand": {},
-        "fileOperations": {"willRename": True, "didRename": True},
-        "diagnostics": {"refreshSupport": True},
-    },
-    "textDocument": {
-        "synchronization": {"didSave": True, "dynamicRegistration": False},
-        "publishDiagnostics": {"versionSupport": True, "relatedInformation": True, "dataSupport": True},
-        "diagnostic": {"dynamicRegistration": True, "relatedDocumentSupport": True},
-        "hover": {"contentFormat": ["plaintext", "markdown"]},
-        "definition": {"linkSupport": True},
-        "typeDefinition": {"linkSupport": True},
-        "implementation": {"linkSupport": True},
-        "references": {},
-        "documentSymbol": {"hierarchicalDocumentSymbolSupport": True},
-        "rename": {"prepareSupport": True},
-        "formatting": {},
-        "callHierarchy": {},
-        "codeAction": {
-            "codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix", "refactor", "source"]}},
-            "resolveSupport": {"properties": ["edit", "command"]},
-            "dataSupport": True,
-            "isPreferredSupport": True,
-        },
-    },
-}
+CAPABILITIES: dict[str, Any] = json.decode(Path(__file__).with_name("capabilities.json").read_bytes())
+"""What tau tells every server that it can do."""
 
 
 class LanguageServer(LspConnection):
