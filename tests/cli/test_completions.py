@@ -14,8 +14,9 @@ import tau
 from tau.ai.faux import Faux, Say
 from tau.base.errors import UsageError
 from tau.cli.completions import SHELLS, completion_script
-from tau.cli.flags import FLAGS, SUBCOMMANDS
+from tau.cli.flags import FLAGS
 from tau.cli.main import run
+from tau.cli.subcommands import SUBCOMMANDS
 
 
 def with_tau() -> dict[str, str]:

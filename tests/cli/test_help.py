@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tau.cli.flags import FLAGS, SUBCOMMANDS
+from tau.cli.flags import FLAGS
 from tau.cli.help import WIDTH, help_text, markdown_table
 from tau.cli.main import run
 from tau.cli.subcommand_help import PAGES, help_page, usage_line
+from tau.cli.subcommands import SUBCOMMANDS
 
 
 def test_help_names_every_flag_and_subcommand_once() -> None:

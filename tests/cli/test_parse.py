@@ -10,7 +10,7 @@ from tau.cli.completions import SHELLS
 from tau.cli.config_command import ACTIONS
 from tau.cli.debug_command import VERBS as DEBUG_VERBS
 from tau.cli.extensions_command import ACTIONS as EXTENSIONS_ACTIONS
-from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, VALUE, Flag
+from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, LIST, OPTIONAL, SWITCH, VALUE, Flag
 from tau.cli.hooks_command import ACTIONS as HOOKS_ACTIONS
 from tau.cli.login_command import AUTH_ACTIONS
 from tau.cli.memory_command import ACTIONS as MEMORY_ACTIONS
@@ -22,6 +22,7 @@ from tau.cli.rules_command import ACTIONS as RULES_ACTIONS
 from tau.cli.sandbox_command import ACTIONS as SANDBOX_ACTIONS
 from tau.cli.sessions_command import ACTIONS as SESSIONS_ACTIONS
 from tau.cli.ssh_command import ACTIONS as SSH_ACTIONS
+from tau.cli.subcommands import SUBCOMMANDS
 from tau.cli.trust_command import ACTIONS as TRUST_ACTIONS
 from tau.cli.worktree_command import ACTIONS as WORKTREE_ACTIONS
 from tau.config.settings import ApprovalMode

@@ -1,6 +1,7 @@
 """The --help text and the flag table in the docs, generated from `flags.py`."""
 
-from tau.cli.flags import FLAGS, GROUPS, SUBCOMMANDS
+from tau.cli.flags import FLAGS, GROUPS
+from tau.cli.subcommands import SUBCOMMANDS
 
 HEAD = """\
 tau, a coding agent for the terminal and for programs

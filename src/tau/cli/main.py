@@ -26,7 +26,6 @@ config_command = late("tau.cli.config_command")
 debug_command = late("tau.cli.debug_command")
 demo_command = late("tau.cli.demo_command")
 doctor_command = late("tau.cli.doctor_command")
-flags = late("tau.cli.flags")
 export_command = late("tau.cli.export_command")
 extensions_command = late("tau.cli.extensions_command")
 agents_command = late("tau.cli.agents_command")
@@ -61,6 +60,7 @@ texts = late("tau.base.text")
 timing = late("tau.cli.timing")
 tool_commands = late("tau.cli.tool_commands")
 subcommand_help = late("tau.cli.subcommand_help")
+subcommands = late("tau.cli.subcommands")
 
 
 # Heavy modules in the order they are needed: TAU_TIMING reports the cost of each.
@@ -188,7 +188,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
 def print_help(words: list[str]) -> int:
     if not words:
         return write_stdout(help_page.help_text())
-    names = [command.name for command in flags.SUBCOMMANDS]
+    names = [command.name for command in subcommands.SUBCOMMANDS]
     if words[0] not in names:
         return report_problem(f'There is no command "{words[0]}"; there are {", ".join(names)}.')
     return write_stdout(subcommand_help.help_page(words[0]))
