@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.fake_answers import Answer, Call, Text, Usage
+from tests.support.fake_answers import Answer, Call, Scriptable, Silence, Text, Usage
 from tests.support.fake_server import FakeServer
 from tests.support.pty_terminal import PtyTerminal, run_in_terminal
+from tests.support.team_server import AgentScript, TeamServer, hand_over
 from tests.support.terminal.virtual import Answers
 
 MODELS = [
@@ -74,7 +75,7 @@ CHECK = "tail -n 1 greeting.py"
 
 
 class Screenshot(NamedTuple):
-    """The model's answers, the keys to press, and extra flags and settings."""
+    """The model's answers, the keys to press, and extra flags and settings; `agent` answers subagents."""
 
     play: Callable[[PtyTerminal], None]
     answers: tuple[Answer, ...] = ()
@@ -82,6 +83,7 @@ class Screenshot(NamedTuple):
     settings: tuple[tuple[str, object], ...] = ()
     project: str = "greeting"
     title: str = "tau"
+    agent: AgentScript | None = None
 
 
 def said(*parts: Text | Call) -> Answer:
@@ -131,7 +133,45 @@ def approval(terminal: PtyTerminal) -> None:
     send(terminal, "Clean up", "Allow once")
 
 
+PACKAGES = (
+    *("accounts", "api", "billing", "cache", "cart", "checkout", "coupons", "delivery", "export", "fraud"),
+    *("images", "invoices", "mail", "orders", "prices", "reports", "returns", "search", "stock", "taxes"),
+)
+REVIEWS = [{"id": name.title(), "assignment": f"Review the package {name}"} for name in PACKAGES]
+
+
+def review_package(assignment: str, turn: int) -> Scriptable:
+    """Some are done, one has failed, the others look around and think."""
+    name = assignment.split()[3]
+    at = PACKAGES.index(name)
+    if turn == 0:
+        return said(Text(f"I read {name} first."), Call("find", {"paths": [f"{name}/**"]}, f"{name}0"))
+    if at % 7 == 2:
+        return hand_over(f"{name}: nothing to fix.")
+    if at == 4:
+        return Answer((Call("yield", {"error": "There is no such package."}),))
+    return Silence()
+
+
+def hub(terminal: PtyTerminal) -> None:
+    send(terminal, "Review all packages", "They work in the background.")
+    terminal.wait_until(lambda rows: any("16 running" in row for row in rows), what="sixteen at work")
+    for _ in range(2):  # the lines about agents that are done come in any order
+        send(terminal, "/queue", "empty")
+    terminal.press("alt+a")
+    terminal.wait_for("Esc close")
+
+
 SCENES = {
+    "hub": Screenshot(
+        hub,
+        (
+            said(Call("task", {"agent": "explore", "context": "A shop.", "tasks": REVIEWS})),
+            said(Text("They work in the background.")),
+        ),
+        settings=(("async.continueWhenDone", False), ("task.maxConcurrency", 32)),
+        agent=review_package,
+    ),
     "welcome": Screenshot(welcome),
     "answer": Screenshot(answer, (said(Text(ANSWER)),)),
     "tools": Screenshot(
@@ -256,7 +296,7 @@ def on_stage(
     subprocess.run(["git", "init", "-q", "-b", "main"], cwd=project, check=True)
     agent.mkdir(parents=True)
     (agent / "settings.json").write_text(json.dumps(SETTINGS | dict(shot.settings)), encoding="utf-8")
-    with FakeServer() as server:
+    with FakeServer() if shot.agent is None else TeamServer(shot.agent) as server:
         server.script(*shot.answers)
         provider = {"baseUrl": f"{server.url}/v1", "api": "openai-completions", "apiKey": "x"}
         providers = {"providers": {"example": {**provider, "models": MODELS}}}

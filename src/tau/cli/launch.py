@@ -44,6 +44,7 @@ line_input = late("tau.modes.line_input")
 models_table = late("tau.cli.models_table")
 print_mode = late("tau.modes.print")
 rpc_launch = late("tau.cli.rpc")
+review_command = late("tau.cli.review_command")
 serve_command = late("tau.cli.serve_command")
 trust_question = late("tau.modes.trust_question")
 
@@ -97,6 +98,8 @@ async def _run(parsed: ParsedArgs, mode: "Mode", signals: Signals) -> int:
         return await rpc_launch.run(parsed, session_options(parsed, cwd), signals)
     if mode == "acp":
         return await acp_command.run(parsed, session_options(parsed, cwd), signals)
+    if mode == "review":
+        return await review_command.run(parsed, session_options(parsed, cwd))
     if mode == "serve":
         return await serve_command.run(parsed, session_options(parsed, cwd), signals)
     piped = "" if mode == "json-lines" else await read_piped_text()

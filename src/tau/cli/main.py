@@ -52,6 +52,7 @@ mcp_command = late("tau.cli.mcp_command")
 memory_command = late("tau.cli.memory_command")
 models_command = late("tau.cli.models_command")
 ssh_command = late("tau.cli.ssh_command")
+review_command = late("tau.cli.review_command")
 serve_command = late("tau.cli.serve_command")
 stats_command = late("tau.cli.stats_command")
 trust_command = late("tau.cli.trust_command")
@@ -151,6 +152,8 @@ def run_subcommand(name: str, words: list[str]) -> int:
         return run(words if words[:1] == ["login"] else ["--mode", "acp", *words])
     if name == "serve":
         return serve_command.start(words)
+    if name == "review":
+        return review_command.start(words)
     commands: dict[str, Subcommand] = {
         "agents": agents_command,
         "batch": batch_command,

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    Mode = Literal["print", "json", "json-lines", "rpc", "acp", "serve", "console", "interactive"]
+    Mode = Literal["print", "json", "json-lines", "rpc", "acp", "serve", "review", "console", "interactive"]
 
 
 class ParsedArgs:

@@ -29,7 +29,11 @@ def run(words: Sequence[str]) -> int:
     names, options = _split(words)
     action, *rest = names or ["list"]
     scope = options.get("--scope", "user")
-    if scope not in ("user", "project") or (action in ONE and len(rest) != 1):
+    if (
+        scope not in ("user", "project")
+        or (action in ONE and len(rest) != 1)
+        or (action == "config" and not 0 < len(rest) < 4)
+    ):
         raise UsageError(help_page("plugin").partition("\n\n")[0])
     if action == "new":
         return _print(scaffold.write(rest[0], options.get("--kind", "extension"), current_folder()))
@@ -42,7 +46,7 @@ def run(words: Sequence[str]) -> int:
         return 1 if problems else 0
     if action == "install":
         return _install(plugins, rest[0], options)
-    if action == "config" and 1 <= len(rest) <= 3:
+    if action == "config":
         return _print(plugins.config(*rest, reset="--reset" in options))
     if action == "marketplace":
         return _print(plugins.marketplace(tuple(rest)))

@@ -2,12 +2,19 @@
 
 import asyncio
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from tau.backends.isolation.copies import RepositoryCopy, load_workspace, remove_workspace
+from tau.backends.isolation.copies import (
+    RepositoryCopy,
+    load_workspace,
+    mounted,
+    remove_workspace,
+    unused_stores,
+)
 from tau.backends.isolation.merge import diff_text, find_changes, merge_files, save_patch
-from tau.base.errors import UsageError
+from tau.base.errors import TauError, UsageError
 from tau.base.files import locked
 from tau.base.run import LocalRunner
 from tau.cli.main import write_stdout
@@ -71,7 +78,8 @@ def _line(copy: RepositoryCopy) -> str:
 async def _show(copy: RepositoryCopy) -> int:
     runner = LocalRunner()
     try:
-        text = await diff_text(runner, copy, await find_changes(runner, copy))
+        async with mounted(runner, copy):
+            text = await diff_text(runner, copy, await find_changes(runner, copy))
     finally:
         runner.close()
     return write_stdout(text or "It changed no files.\n")
@@ -83,9 +91,10 @@ async def _apply(copy: RepositoryCopy) -> int:
         raise UsageError(f"{copy.folder.name} is in use by process {copy.info.owner}.")
     runner = LocalRunner()
     try:
-        changes = await find_changes(runner, copy)
-        with locked(copy.folder.parent / ".merge.lock", timeout_s=60):
-            outcome = await merge_files(runner, copy, changes, LocalFileSystem())
+        async with mounted(runner, copy):
+            changes = await find_changes(runner, copy)
+            with locked(copy.folder.parent / ".merge.lock", timeout_s=60):
+                outcome = await merge_files(runner, copy, changes, LocalFileSystem())
         if outcome.state == "conflict":
             raise UsageError(f"Not merged: {outcome.reason}. The copy stays in {copy.files}.")
         if not changes.repositories:
@@ -104,11 +113,16 @@ async def _clean(*, dry: bool) -> int:
             if _is_used(copy):
                 lines.append(f"Skipped {copy.folder.name}: it is in use.")
                 continue
-            changes = await find_changes(runner, copy)
             patch = copy.folder.parent / f"{copy.folder.name}.patch"
+            try:
+                async with mounted(runner, copy):
+                    changes = await find_changes(runner, copy)
+                    if (changes.files or changes.repositories) and not dry:
+                        await save_patch(runner, copy, changes, patch)
+            except (TauError, OSError) as error:
+                lines.append(f"Kept {copy.folder.name}: {error}")
+                continue
             if changes.files or changes.repositories:
-                if not dry:
-                    await save_patch(runner, copy, changes, patch)
                 saved = "" if dry else f"; patch: {patch}"
                 lines.append(f"Kept {copy.folder.name}: {len(changes.files)} changed files{saved}.")
             else:
@@ -117,4 +131,7 @@ async def _clean(*, dry: bool) -> int:
                 lines.append(f"{'Would remove' if dry else 'Removed'} {copy.folder.name}: nothing changed.")
     finally:
         runner.close()
+    if not dry:
+        for store in await asyncio.to_thread(unused_stores, workspaces_folder(os.environ)):
+            await asyncio.to_thread(shutil.rmtree, store, ignore_errors=True)
     return write_stdout("\n".join([*lines, ""]) if lines else "No copies.\n")

@@ -43,7 +43,7 @@ _TABLE = {
         ("copy", "[last]", "Copy part of the conversation", "display.copy", ANY_TIME),
         (
             *("review", "[BRANCH|COMMIT] [FOCUS]"),
-            *("Review uncommitted changes, a branch or a commit", "review.review", IDLE),
+            *("Let agents review changes, a branch or a commit", "review.review", IDLE),
         ),
         ("commit", "[--split] [CONTEXT]", "Commit what is staged", "commit.commit", IDLE),
         ("init", "[INSTRUCTIONS]", "Write AGENTS.md for this project", "conversation.init", IDLE),

@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from tau.base.errors import UsageError
+from tau.base.late import late
 from tau.base.text import clean_line
 from tau.coding.session.compaction.estimate import text_tokens
 from tau.coding.skills.listing import list_skills
@@ -14,6 +15,8 @@ from tau.config.discovery.capabilities import KINDS, Item, State
 from tau.config.discovery.providers import PROVIDERS, Kind
 from tau.config.list_settings import add_to_list, remove_from_list
 from tau.config.paths import Paths
+
+sources = late("tau.ext.extensions.sources")
 
 MARKS: dict[State, str] = {
     "active": "",
@@ -112,13 +115,21 @@ def toggle(name: str, paths: Paths, supplies: Supplies, *, on: bool) -> str:
         if not remove_from_list(paths, key, name):
             raise UsageError(f'"{name}" is not in {key}, in {paths.settings}.')
         return f"{name} is on from the next session."
-    known = {row.id for row in extension_rows(supplies, every=True)}
+    known = {row.id for row in extension_rows(supplies, every=True)} | _packaged(paths, supplies)
     if not is_provider and name not in known:
         raise UsageError(
             f'There is no "{name}"; name a provider or KIND:NAME, as in tau extensions list --all.'
         )
     add_to_list(paths, key, [name])
     return f"{name} is off from the next session; undo with tau extensions enable {name}."
+
+
+def _packaged(paths: Paths, supplies: Supplies) -> set[str]:
+    """The extensions in Python packages, and in plugins that are packages."""
+    found = sources.SourceList(supplies.discovery.cwd, ())
+    found.add_plugins(supplies.discovery)
+    found.add_packages(paths)
+    return {one.id for one in found.sources}
 
 
 def run_command(rest: str, supplies: Supplies, paths: Paths) -> str:

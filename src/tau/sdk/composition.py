@@ -58,6 +58,7 @@ from tau.sdk.environment import (
     make_environment,
     open_team,
     register_github,
+    register_memory,
 )
 from tau.sdk.models import SessionModels, open_models
 from tau.sdk.options import SessionOptions
@@ -186,6 +187,7 @@ def _tools(
     conversation: SessionLog,
 ) -> list[Tool[Any]]:
     register_github(environment, resources.github)
+    register_memory(environment, resources.memory)
     if resources.memory is not None and options.agent is None:
         around = (environment, ask, conversation, models.roles)
         resources.hooks.append(memory_hooks.open_automatic(resources.memory, settings, *around))

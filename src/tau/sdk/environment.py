@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from tau.base.run import LocalRunner
     from tau.coding.github.access import GithubAccess
     from tau.coding.nested_instructions import NestedInstructions
+    from tau.coding.project_memory import ProjectMemory
     from tau.coding.session.session import Session
     from tau.coding.supplies import Supplies
     from tau.coding.task.subagent_options import SubagentOptions
@@ -68,6 +69,7 @@ fences = late("tau.coding.untrusted_text")
 nested = late("tau.coding.nested_instructions")
 merge_conflicts = late("tau.coding.conflicts.merge_conflicts")
 delivery = late("tau.coding.jobs.delivery")
+memory_urls = late("tau.coding.memory.urls")
 github_urls = late("tau.coding.github.urls")
 schemes = late("tau.coding.internal_urls.schemes")
 delegation = late("tau.sdk.delegation")
@@ -259,6 +261,11 @@ def _urls(
     return router
 
 
+def register_memory(environment: ToolEnvironment, memory: "ProjectMemory | None") -> None:
+    if memory is not None:
+        environment.world.urls.register_late("memory", lambda: memory_urls.MemoryUrls(memory))
+
+
 def register_github(environment: ToolEnvironment, access: "GithubAccess | None") -> None:
     """Without access, the URLs say how to get it."""
     urls = environment.world.urls
@@ -266,6 +273,7 @@ def register_github(environment: ToolEnvironment, access: "GithubAccess | None")
     urls.register_late("pr", lambda: github_urls.ThreadUrls("pr", access))
     if access is not None:
         environment.events.watch(access.observe)
+        access.warn = lambda text: environment.events.emit(Notice("warning", text))
 
 
 def _jobs(queue: Queue, settings: Settings, artifacts: FolderArtifacts, events: EventBus) -> SessionJobs:

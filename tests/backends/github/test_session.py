@@ -6,11 +6,19 @@ from typing import Any
 
 import pytest
 
+from tau.agent.events import Notice
 from tau.ai.faux import Faux, Say, Use
 from tau.backends.github.names import parse_repository
-from tau.coding.github.cache import ThreadKey
+from tau.base.run import LocalRunner
+from tau.coding.github.access import GithubAccess
+from tau.coding.github.cache import ThreadKey, cache_file
+from tau.coding.github.call import GithubParams
+from tau.coding.github.operations import declare
+from tau.config.paths import user_paths
+from tau.config.tool_settings import GithubSettings
 from tau.sdk import SessionOptions, create_session
-from tests.backends.github.conftest import git
+from tests.backends.github.conftest import REPOSITORY, git
+from tests.backends.github.test_run_watch import Actions, job
 from tests.support.fake_github import FakeGithub
 
 
@@ -90,3 +98,71 @@ def test_a_command_that_changes_an_issue_drops_what_is_kept(github: FakeGithub, 
             assert access.cache.get(key) is None
 
     asyncio.run(main())
+
+
+def test_a_watch_in_the_background_reports_as_a_job(github: FakeGithub, checkout: Path) -> None:
+    Actions(github, [{5: [job(51, conclusion="failure")]}])
+    watch = Use("github", op="run_watch", run="5", repo="octo/app", background=True)
+
+    async def main() -> str | None:
+        options = SessionOptions(
+            cwd=checkout,
+            stream=Faux([[watch], [Say("Waiting")]]).stream,
+            save=False,
+            settings={"github": {"enabled": True}, "async": {"continueWhenDone": False}},
+        )
+        async with create_session(options) as opened:
+            await opened.prompt("Go")
+            [job] = opened.jobs.list()
+            await opened.jobs.wait([job.id], 30)
+            [job] = opened.jobs.list()
+            return job.result_text
+
+    text = asyncio.run(main())
+    assert text is not None and "# GitHub Actions: failed" in text and "line 29" in text
+
+
+def test_a_push_names_its_target_without_the_token_in_its_address(checkout: Path) -> None:
+    git(checkout, "remote", "add", "fork", "https://me:ghp_secret@ghe.example.com/ann/app.git")
+    for key, value in {"tauPrHeadRef": "fix", "remote": "fork"}.items():
+        git(checkout, "config", f"branch.pr-1.{key}", value)
+    runner = LocalRunner()
+    access = GithubAccess(runner, checkout, user_paths(), GithubSettings())
+    effects = declare(GithubParams(op="pr_push", branch="pr-1"), access, checkout)
+    runner.close()
+    assert effects.publishes == ("push pr-1 to fix of https://ghe.example.com/ann/app.git",)
+    assert effects.network == ("ghe.example.com",)
+
+
+def test_a_checkout_declares_its_work_tree_and_the_configuration(checkout: Path) -> None:
+    runner = LocalRunner()
+    access = GithubAccess(runner, checkout, user_paths(), GithubSettings())
+    effects = declare(GithubParams(op="pr_checkout", pr=["7", 8]), access, checkout)
+    runner.close()
+    assert [path.name for path in effects.writes] == ["pr-7", "pr-8", "config"]
+    assert effects.writes[0].is_relative_to(user_paths().home / "wt")
+
+
+def test_a_broken_cache_is_one_notice_in_the_session(github: FakeGithub, checkout: Path) -> None:
+    file = cache_file(user_paths())
+    file.mkdir(parents=True)
+    issue = {"__typename": "Issue", "id": "I", "number": 12, "title": "Crash", "state": "OPEN"}
+    issue |= {"createdAt": "2026-01-01T00:00:00Z", "comments": {"nodes": []}}
+    github.data["repository"] = {**REPOSITORY, "hasIssuesEnabled": True, "issueOrPullRequest": issue}
+    github.data["node"] = issue
+
+    async def main() -> list[str]:
+        read = [[Use("read", path=f"issue://octo/app/12?comments={n}")] for n in (0, 1)]
+        options = SessionOptions(
+            cwd=checkout,
+            stream=Faux([*read, [Say("Done")]]).stream,
+            save=False,
+            settings={"github": {"enabled": True}},
+        )
+        async with create_session(options) as opened:
+            seen: list[str] = []
+            opened.subscribe(lambda event: seen.append(event.message) if isinstance(event, Notice) else None)
+            await opened.prompt("Go")
+            return seen
+
+    assert sum("GitHub is asked each time" in text for text in asyncio.run(main())) == 1

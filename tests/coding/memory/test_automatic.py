@@ -153,3 +153,13 @@ def test_subagents_neither_recall_nor_retain(tmp_path: Path) -> None:
         autoRetain=False,
     )
     assert not any("<memories>" in str(request.messages) for request in faux.requests[1:])
+
+
+def test_addresses_of_memories_list_and_show_them(tmp_path: Path) -> None:
+    id = add(tmp_path, FACT)
+    other = store().add("Of another project", scope="/elsewhere")
+    reads = [[Use("read", path=f"memory://{name}")] for name in ("root", id, other)]
+    faux, _ = talk(tmp_path, [*reads, [Say("Done")]], "Look", autoRetain=False, autoRecall=False)
+    last = str(faux.requests[-1].messages)
+    assert f"(id: {id})" in last and "importance: 0.50" in last
+    assert f"Memory {other} was not found" in last and "Of another project" not in last

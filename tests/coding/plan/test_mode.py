@@ -248,6 +248,9 @@ def test_plan_mode_can_be_switched_off(tmp_path: Path) -> None:
     [
         ("read", {"path": "a"}, Effects(reads=(Path("/a"),)), True),
         ("web_search", {"query": "a"}, Effects(network=("*",)), True),
+        ("github", {"op": "repo_view"}, Effects(network=("github.com",)), True),
+        ("github", {"op": "pr_create"}, Effects(publishes=("open a pull request",)), False),
+        ("github", {"op": "pr_checkout"}, Effects(writes=(Path("/w/pr-1"),)), False),
         ("write", {"path": " local://plan.md "}, Effects(), True),
         ("write", {"path": "conflict://1"}, Effects(), False),
         ("write", {}, Effects(), False),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tau.ai.faux import Say, Use
+from tau.base.errors import ToolError
 from tau.coding.task.ports import TaskOrder
 from tests.coding.task.play import Play, finish, results_in, session_of, task, text_in, yielded
 
@@ -58,6 +59,11 @@ def test_program_starts_an_agent_and_gets_its_result(tmp_path: Path) -> None:
             assert session.team is not None
             result = await session.team().run(TaskOrder(agent="task", text="work"), "")
             assert (result.outcome, result.output) == ("completed", "out")
+            assert session.spawn is not None
+            again = await session.spawn("more work", id="More", context="Background.")
+            assert (again.id, again.outcome) == ("More", "completed")
+            with pytest.raises(ToolError, match='There is no agent "nobody"'):
+                await session.spawn("work", agent="nobody")
 
     asyncio.run(main())
 

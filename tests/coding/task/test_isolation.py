@@ -33,7 +33,13 @@ def repository(tmp_path: Path) -> Path:
 
 
 def work(
-    repository: Path, command: str, *, mode: str = "worktree", before: Any = None, **settings: Any
+    repository: Path,
+    command: str,
+    *,
+    mode: str = "worktree",
+    before: Any = None,
+    sandbox: str = "off",
+    **settings: Any,
 ) -> tuple[Any, str]:
     """The result of one isolated agent that runs a command; `before` acts on the original meanwhile."""
 
@@ -46,6 +52,7 @@ def work(
         play = Play([[task("work", id="W", isolated=True)], [Say("ok")]], agent)
         chosen = {
             "task.isolation.mode": mode,
+            "sandbox.mode": sandbox,
             **YOLO,
             **{f"task.isolation.{k}": v for k, v in settings.items()},
         }
@@ -64,7 +71,7 @@ def result_of(session: Session) -> Any:
     return result
 
 
-@pytest.mark.parametrize("mode", ["worktree", "copy", "auto", "overlay"])
+@pytest.mark.parametrize("mode", ["worktree", "copy", "overlay", "fuse-overlay"])
 def test_changes_of_every_kind_arrive(repository: Path, mode: str) -> None:
     (repository / "staged.txt").write_text("staged\n")
     git(repository, "add", "staged.txt")
@@ -86,6 +93,21 @@ def test_changes_of_every_kind_arrive(repository: Path, mode: str) -> None:
     assert git(repository, "log", "--format=%s") == "first\n"
     assert "y" not in git(repository, "config", "--list").splitlines()
     assert not Path(folder).exists()
+
+
+def test_overlay_works_in_the_sandbox_and_is_unmounted_at_the_end(repository: Path) -> None:
+    """Skips nothing: where overlays or sandboxes do not work, others take their place."""
+    result, folder = work(
+        repository,
+        "cat a.txt > copy.txt; git status --short; touch ../outside",
+        mode="auto",
+        sandbox="auto",
+        apply=False,
+    )
+    assert result.merged is False, result.notes
+    assert Path(folder, "upper" if Path(folder, "upper").exists() else "files", "copy.txt").exists()
+    assert not Path(folder, "outside").exists()
+    assert not Path(folder, "files").is_mount()
 
 
 def test_parent_edits_elsewhere_in_the_file_are_kept(repository: Path) -> None:
@@ -165,11 +187,16 @@ def test_no_repository_is_an_error(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_absolute_paths_into_the_original_are_refused(repository: Path) -> None:
+@pytest.mark.parametrize("tool", ["write", "bash"])
+def test_absolute_paths_into_the_original_are_refused(repository: Path, tool: str) -> None:
     target = repository / "a.txt"
+    call = {
+        "write": Use("write", path=str(target), content="gone"),
+        "bash": Use("bash", command=f"cd '{repository}' && echo gone > a.txt"),
+    }[tool]
 
     def agent(assignment: str, turn: int):  # type: ignore[no-untyped-def]
-        return [Use("write", path=str(target), content="gone")] if turn == 0 else yielded("done")
+        return [call] if turn == 0 else yielded("done")
 
     async def main() -> str:
         play = Play([[task("work", id="W", isolated=True)], [Say("ok")]], agent)

@@ -10,9 +10,12 @@ import pytest
 
 from tau.base.errors import TauError
 from tau.base.version import VERSION
+from tau.coding.supplies import Supplies
 from tau.config.paths import user_paths
+from tau.config.settings import Settings
 from tau.ext.plugins import packages
 from tau.ext.plugins.commands import Plugins
+from tau.modes.extensions_report import toggle
 from tests.ext.extensions.host import opened
 from tests.ext.plugins.test_store import manage, plugin
 from tests.ext.plugins.wheels import make_wheel, npm_registry
@@ -46,6 +49,14 @@ def test_a_wheel_is_installed_loaded_updated_and_removed(tmp_path: Path) -> None
     assert "  source: " in "\n".join(plugins.show("wheeled"))
     with pytest.raises(TauError, match="extension-module:NAME"):
         plugins.set_enabled("wheeled", enabled=False)
+    supplies = Supplies(tmp_path, plugins.paths, Settings())
+    toggle("extension-module:wheeled", plugins.paths, supplies, on=False)
+
+    async def without() -> None:
+        async with opened(tmp_path) as rig:
+            assert rig.extensions.report() == []
+
+    asyncio.run(without())
     plugins.remove("wheeled")
     assert plugins.records() == [] and not (plugins.packages.link / "wheeled.py").exists()
 

@@ -6,14 +6,17 @@ import os
 import tarfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from tau.ai import exchange_log
 from tau.ai.faux import Say
 from tau.base import log
-from tau.modes.interactive.debug import cleanup, menu
+from tau.base.threads import StopSignal
+from tau.modes.interactive.debug import cleanup, menu, report, work_profile
 from tau.modes.interactive.debug.logs import records
 from tau.modes.interactive.debug.menu import open_menu, opener
 from tau.modes.interactive.debug.secrets import LEFT_OUT, without_keys
@@ -132,9 +135,9 @@ def test_report_holds_everything_but_secrets(tmp_path: Path, monkeypatch: pytest
             await rig.idle()
             await opened(rig, "Write a report")
             await rig.show("Review it before sharing")
-            (report,) = (paths.home / "reports").iterdir()
-            assert report.stat().st_mode & 0o777 == 0o600
-            with tarfile.open(report) as archive:
+            (written,) = (paths.home / "reports").iterdir()
+            assert written.stat().st_mode & 0o777 == 0o600
+            with tarfile.open(written) as archive:
                 files = {
                     Path(member.name).name: archive.extractfile(member).read().decode()  # type: ignore[union-attr]
                     for member in archive.getmembers()
@@ -256,11 +259,50 @@ def test_profile_ended_after_10_seconds_instead_of_a_key(tmp_path: Path, key: st
             await rig.show("tau keeps working")
             await rig.type(key)
             await rig.show("Wrote the profile to")
-            (report,) = (rig.current.paths.home / "reports").iterdir()
-            with tarfile.open(report) as archive:
+            (written,) = (rig.current.paths.home / "reports").iterdir()
+            with tarfile.open(written) as archive:
                 assert any(name.endswith("/profile.txt") for name in archive.getnames())
 
     run(test)
+
+
+def test_memory_is_reported_by_type(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, columns=120) as rig:
+            await opened(rig, "Memory")
+            await rig.show("Wrote what is in memory to")
+            (written,) = (rig.current.paths.home / "reports").iterdir()
+            with tarfile.open(written) as archive:
+                [name] = [name for name in archive.getnames() if name.endswith("/memory.txt")]
+                file = archive.extractfile(name)
+                assert file is not None and "builtins.dict" in file.read().decode()
+
+    run(test)
+
+
+def test_flame_graph_shows_what_the_main_thread_does() -> None:
+    stop = StopSignal()
+
+    def busy_with_numbers() -> None:
+        while not thread.done():
+            sum(range(1000))
+
+    with ThreadPoolExecutor() as pool:
+        thread = pool.submit(work_profile.sample, stop, 0.2)
+        busy_with_numbers()
+    root = thread.result()
+    picture = work_profile.flame_graph(root)
+    assert root.count and "busy_with_numbers test_debug.py" in picture
+    assert ElementTree.fromstring(picture).tag.endswith("svg")
+
+
+def test_a_report_has_the_sessions_of_the_last_agents(tmp_path: Path) -> None:
+    for number in range(12):
+        (tmp_path / f"agent-{number}.jsonl").write_text("{}\n")
+        os.utime(tmp_path / f"agent-{number}.jsonl", (number, number))
+    found = report.agent_sessions(tmp_path)
+    assert [path.stem for path in found] == [f"agent-{number}" for number in range(2, 12)]
+    assert report.agent_sessions(tmp_path / "missing") == []
 
 
 def test_profile_names_what_ran() -> None:

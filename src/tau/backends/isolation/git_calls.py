@@ -1,5 +1,6 @@
 """Runs git for copies of repositories: without the repository's configuration, with private objects."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tau.base.git import GitView, open_git_view
 from tau.base.run import OUTSIDE, Limits, Runner, capture
 from tau.base.sizes import MIB
 
+SNAPSHOT_INDEX = "snapshot-index"
 TIMEOUT_S = 300.0
 MAX_LISTING = 64 * MIB
 WHO = (
@@ -36,6 +38,8 @@ class GitCalls(Struct, frozen=True):
     view: GitView
     objects: Path
     index: Path
+    borrowed: tuple[Path, ...] = ()
+    """More objects to read."""
 
     async def git(
         self, *words: str, codes: tuple[int, ...] = (0,), env: Mapping[str, str] | None = None
@@ -51,7 +55,9 @@ class GitCalls(Struct, frozen=True):
         own = {
             **self.view.env(index=self.index),
             "GIT_OBJECT_DIRECTORY": str(self.objects),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self.view.real.common / "objects"),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.pathsep.join(
+                str(path) for path in (self.view.real.common / "objects", *self.borrowed)
+            ),
             **(env or {}),
         }
         process = await self.run.start(
@@ -91,4 +97,4 @@ def open_calls(run: Runner, root: Path, folder: Path, objects: Path) -> GitCalls
         make_private(objects)
     except OSError as error:
         raise IsolationError(f"Git cannot be used on {root}: {error.strerror or error}.") from None
-    return GitCalls(run, view, objects, folder / "snapshot-index")
+    return GitCalls(run, view, objects, folder / SNAPSHOT_INDEX)

@@ -9,11 +9,12 @@ from msgspec import Struct
 
 from tau.agent.ports import ABSENT, FileSystem, Stat
 from tau.backends.isolation.copies import RepositoryCopy
-from tau.backends.isolation.git_calls import GitCalls, IsolationError
+from tau.backends.isolation.git_calls import GitCalls, IsolationError, open_calls
 from tau.base.errors import ToolError
 from tau.base.run import Runner
 
 MergeState = Literal["unchanged", "applied", "already", "conflict"]
+_WHOLE = ("--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames")
 LINK, GITLINK, EXECUTABLE = b"120000", b"160000", b"100755"
 
 
@@ -61,8 +62,9 @@ def _require_no_links(repository: Path) -> None:
 async def save_patch(run: Runner, workspace: RepositoryCopy, changes: AgentChanges, path: Path) -> bool:
     """Write the patch and check that it reads back. Raises IsolationError."""
     calls = workspace.calls(run)
-    words = ("--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames")
-    await calls.git("diff-tree", "-r", "-p", *words, f"--output={path}", changes.base, changes.end)
+    await calls.git("diff-tree", "-r", "-p", *_WHOLE, f"--output={path}", changes.base, changes.end)
+    if not changes.files:
+        return True
     check = workspace.folder / "check-index"
     env = {"GIT_INDEX_FILE": str(check)}
     await calls.git("read-tree", changes.base, env=env)
@@ -70,6 +72,24 @@ async def save_patch(run: Runner, workspace: RepositoryCopy, changes: AgentChang
     tree = await calls.text("write-tree", env=env) if code == 0 else ""
     check.unlink(missing_ok=True)
     return tree == await calls.text("rev-parse", f"{changes.end}^{{tree}}")
+
+
+async def save_inner_patches(
+    run: Runner, workspace: RepositoryCopy, changes: AgentChanges, folder: Path, id: str
+) -> list[str]:
+    """For each repository that the agent made inside its copy, a patch with all its files."""
+    saved = []
+    for at, name in enumerate(changes.repositories, 1):
+        inner = workspace.files / name
+        _require_no_links(inner / ".git")
+        private = workspace.folder / "inner" / str(at)
+        calls = open_calls(run, inner, private, private / "objects")
+        tree = await calls.snapshot()
+        empty = await calls.text("hash-object", "-t", "tree", "-w", "/dev/null")
+        path = folder / f"{id}.{at}.patch"
+        await calls.git("diff-tree", "-r", "-p", *_WHOLE, f"--output={path}", empty, tree)
+        saved.append(str(path))
+    return saved
 
 
 async def diff_text(run: Runner, workspace: RepositoryCopy, changes: AgentChanges) -> str:

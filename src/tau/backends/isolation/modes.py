@@ -5,27 +5,45 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tau.backends.isolation.git_calls import IsolationError
+from tau.backends.isolation.overlay import KINDS, try_overlay
 from tau.base.run import OUTSIDE, Limits, Runner, capture
 
-WORKING = ("reflink", "worktree", "copy")
 COPY_TIMEOUT_S = 1800.0
-SIMILAR = {"apfs": "reflink", "btrfs": "reflink", "zfs": "reflink", "block-clone": "reflink", "rcopy": "copy"}
+SIMILAR = {
+    "overlayfs": "overlay",
+    "apfs": "reflink",
+    "btrfs": "reflink",
+    "zfs": "reflink",
+    "block-clone": "reflink",
+    "rcopy": "copy",
+}
+FALLBACKS = {"overlay": ("fuse-overlay", "reflink"), "fuse-overlay": ("overlay", "reflink"), "reflink": ()}
+AUTO = ("overlay", "fuse-overlay", "reflink")
+"""In this order, the first that a probe shows working; worktree always does."""
 
 
 async def choose_mode(wanted: str, run: Runner, root: Path, folder: Path) -> tuple[str, str]:
-    """The mode to use, and a notice if it is not the wanted one."""
+    """The mode to use for copies in `folder`, and a notice if it is not the wanted one."""
     named = SIMILAR.get(wanted, wanted)
     if named in ("worktree", "copy"):
-        return (
-            named,
-            "" if named == wanted else f"The isolation mode {wanted} is not available here; using {named}.",
-        )
-    can_clone = await _can_reflink(run, root, folder)
-    if can_clone and named in ("reflink", "auto"):
-        return "reflink", "" if named == wanted else f"The isolation mode {wanted} works as reflink here."
-    if named == "auto":
-        return "worktree", ""
-    return "worktree", f"The isolation mode {wanted} is not available here; using worktree."
+        return named, "" if named == wanted else _notice(wanted, named)
+    reason = ""
+    for mode in AUTO if named == "auto" else (named, *FALLBACKS.get(named, AUTO)):
+        if mode == "reflink":
+            problem = "" if await _can_reflink(run, root, folder) else "the file system cannot share blocks"
+        elif mode in KINDS:
+            problem = await try_overlay(run, mode, folder)
+        else:
+            problem = "there is no such mode on this system"
+        if not problem:
+            return mode, "" if wanted in (mode, "auto") else _notice(wanted, mode, reason)
+        reason = reason or problem
+    return "worktree", "" if named == "auto" else _notice(wanted, "worktree", reason)
+
+
+def _notice(wanted: str, used: str, reason: str = "") -> str:
+    why = f" ({reason})" if reason else ""
+    return f"The isolation mode {wanted} is not available here{why}; using {used}."
 
 
 async def _can_reflink(run: Runner, root: Path, folder: Path) -> bool:

@@ -2,12 +2,14 @@
 
 import asyncio
 import re
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
 from tau.agent.events import AgentEvent, ToolEnd, ToolStart
 from tau.backends.github.gh import Gh
 from tau.backends.github.names import RepositoryName, checkout_repository, parse_repository
+from tau.base import log
 from tau.base.errors import ToolError
 from tau.base.programs import find_program
 from tau.base.run import Runner
@@ -33,6 +35,8 @@ class GithubAccess:
         self.gh = Gh(runner, cwd, paths.cache / "gh-fields.json")
         self.checkouts = PullRequestCheckouts(self.gh, runner, cwd, self.worktrees)
         self.background = Background()
+        self.warn: Callable[[str], None] = log.warning
+        self._told = 0
         self._changing: set[str] = set()
         self._paths = paths
         self._settings = settings
@@ -44,6 +48,13 @@ class GithubAccess:
     @cached_property
     def cache(self) -> ThreadCache:
         return ThreadCache(cache_file(self._paths), self._settings)
+
+    def tell_notices(self) -> None:
+        """Tell the user what is wrong with the cache, once."""
+        notices = self.cache.notices[self._told :]
+        self._told += len(notices)
+        for notice in notices:
+            self.warn(notice)
 
     async def repository(self, host: str) -> RepositoryName:
         """The one of the checkout, as gh finds it. Raises ToolError."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -337,6 +338,7 @@ def find_push_target(branch: str, cwd: Path, settings: GitSettings | None = None
         raise ToolError(f"The branch {one(branch)} is not from pr_checkout: nothing says where to push it.")
     remote = settings.get("branch", branch, "pushRemote") or settings.get("branch", branch, "remote")
     remote_url = settings.get("remote", remote, "pushurl") or settings.get("remote", remote, "url")
+    remote_url = re.sub(r"//[^/@]*@", "//", remote_url)  # a token in it is nobody's business
     refusal = ""
     if is_cross == "true" and can_modify == "false":
         refusal = (

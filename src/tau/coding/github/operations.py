@@ -17,6 +17,7 @@ from tau.backends.github.names import (
     check_word,
     checkout_host,
     default_host,
+    parse_remote,
     parse_repository,
     parse_url,
 )
@@ -100,11 +101,15 @@ def declare(params: GithubParams, access: GithubAccess, cwd: Path) -> Effects:
             what = f"push {target.branch} to {target.remote_branch} of {target.remote_url or target.remote}"
             return Effects(network=(host,), publishes=(what,), details=(("pull request", target.pr_url),))
         case "pr_checkout":
-            targets = (worktree_target(pr, cwd, access.worktrees) for pr in _prs(params))
-            root = repo_root(cwd)
-            config = () if root is None else (git_dir(root).common / "config",)
-            return Effects(network=(host,), writes=(*dict.fromkeys(targets), *config))
+            return Effects(network=(host,), writes=_checkout_writes(params, access, cwd))
     return Effects(network=(host,))
+
+
+def _checkout_writes(params: GithubParams, access: GithubAccess, cwd: Path) -> tuple[Path, ...]:
+    """The work trees, and git's configuration."""
+    targets = dict.fromkeys(worktree_target(pr, cwd, access.worktrees) for pr in _prs(params))
+    root = repo_root(cwd)
+    return (*targets, *(() if root is None else (git_dir(root).common / "config",)))
 
 
 async def perform(params: GithubParams, access: GithubAccess, ctx: CodingContext) -> ToolOutput:
@@ -162,6 +167,9 @@ def _host(params: GithubParams, cwd: Path) -> str:
     """Where the call goes. Raises ToolError."""
     urls = [parse_url(pr, "pull") for pr in _prs(params) if pr] if params.op == "pr_checkout" else []
     hosts = {url.repository.host for url in urls if url is not None}
+    if params.op == "pr_push":
+        remote = parse_remote(find_push_target(_branch(params, cwd), cwd).remote_url)
+        return checkout_host(cwd) if remote is None else remote.host
     if len(hosts) > 1:
         raise ToolError(f"One call goes to one host, not to {' and '.join(sorted(hosts))}.")
     if params.op == "run_watch" and (run := parse_url(str(params.run or ""), "actions/runs")) is not None:
@@ -324,8 +332,8 @@ async def _create(params: GithubParams, access: GithubAccess, ctx: CodingContext
 
 async def _check_out(params: GithubParams, access: GithubAccess, ctx: CodingContext) -> ToolOutput:
     prs = _prs(params)
-    for pr in prs:
-        ctx.approved.write(worktree_target(pr, ctx.cwd, access.worktrees))
+    for path in _checkout_writes(params, access, ctx.cwd):
+        ctx.approved.write(path)
     done = await access.checkouts.check_out(prs, params.repo or "", force=params.force)
     good = [each for each in done if not each.error]
     if len(done) == 1 and not good:
@@ -374,7 +382,7 @@ async def _push(params: GithubParams, access: GithubAccess, ctx: CodingContext) 
         "Branch": target.branch,
         "Remote": target.remote,
         "Remote branch": target.remote_branch,
-        "Remote URL": re.sub(r"//[^/@]*@", "//", target.remote_url),
+        "Remote URL": target.remote_url,
         "Pull request": target.pr_url,
         "Force with lease": "yes" if params.force_with_lease else "no",
     }

@@ -54,6 +54,7 @@ class ThreadUrls(ReadOnlyUrls):
         else:
             repository = repository or await self._access.repository(host)
             text = await (self._diff(url, repository) if url.diff else self._thread(url, repository))
+            self._access.tell_notices()
         return Resource(url=f"{self._kind}://{rest}", data=text.encode("utf-8", "replace"))
 
     async def _list(self, url: ThreadUrl, repository: RepositoryName | None, host: str) -> str:

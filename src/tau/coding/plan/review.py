@@ -20,7 +20,7 @@ KEEP = "Keep planning"
 # Read-only tools, `write` for the plan, `resolve` to submit it.
 TOOLS = frozenset(
     {
-        *("read", "search", "find", "ast_grep", "lsp", "inspect_image", "web_search"),
+        *("read", "search", "find", "ast_grep", "lsp", "inspect_image", "web_search", "github"),
         *("todo", "ask", "job", "recall", "search_tool_bm25", "checkpoint", "rewind"),
         *("write", "resolve"),
     }
@@ -66,7 +66,7 @@ def refusal(tool: str, arguments: Mapping[str, Any], effects: Effects) -> str | 
         if str(arguments.get("path", "")).strip() == PLAN_FILE:
             return None
         return f"Plan mode is on: only {PLAN_FILE} can be written."
-    if effects.writes or effects.runs:
+    if effects.writes or effects.runs or effects.publishes:
         return f"Plan mode is on: no changes, no commands. Put it into {PLAN_FILE}."
     return None
 

@@ -123,8 +123,7 @@ class Session:
     """
 
     def __init__(self, parts: SessionParts) -> None:
-        self._parts, self._closed, self.permissions = parts, False, parts.permissions
-        self.cwd, self.log, self.servers = parts.world.cwd, parts.log, parts.more.servers
+        self._parts, self._closed, self.permissions, self.log = parts, False, parts.permissions, parts.log
         self.models, self.jobs, self.plan = parts.world.models, parts.world.jobs, parts.plan
         self.tools, self.urls, self.queue = parts.tools, parts.world.urls, parts.queue
         self.settings, self.trusted, self.hooks = parts.settings, parts.trusted, parts.hooks
@@ -132,9 +131,10 @@ class Session:
         self.todos, self.recorder, self.folders = parts.todos, parts.recorder, parts.folders
         self.supplies, self.complete, self.command_hooks = parts.supplies, parts.complete, parts.command_hooks
         self.browser, self.memory = parts.resources.browser, parts.resources.memory
-        self.activities, self.abort = parts.activities, parts.activities.abort
-        self.subscribe, self.emit = parts.events.subscribe, parts.events.emit
+        self.cwd, self.servers, self.subscribe = parts.world.cwd, parts.more.servers, parts.events.subscribe
+        self.activities, self.abort, self.emit = parts.activities, parts.activities.abort, parts.events.emit
         self.stats, self.extensions, self.team = UsageStats(parts.log), parts.extensions, parts.team
+        self.spawn = None if parts.team is None else parts.team.spawn
         self.requests = RequestSetup(
             log=parts.log,
             models=self.models,

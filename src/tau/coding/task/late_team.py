@@ -4,8 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tau.base.late import late
+
 if TYPE_CHECKING:
     from tau.coding.task.ports import AgentTeam
+    from tau.coding.task.results import SingleResult
+
+ports = late("tau.coding.task.ports")
 
 LISTING = Path(__file__).parent / "agents" / "listing.txt"
 """The bundled agents as prompts list them, so that a session without others reads nothing else."""
@@ -40,6 +45,29 @@ class LateTeam:
             self._watchers.append(watcher)
         else:
             watcher(self.made)
+
+    async def spawn(
+        self,
+        assignment: str,
+        *,
+        agent: str = "task",
+        context: str = "",
+        id: str | None = None,
+        schema: dict[str, Any] | None = None,
+        model: str | None = None,
+        isolated: bool = False,
+    ) -> "SingleResult":
+        """Start an agent for a program, and wait for its result. Raises ToolError."""
+        order = ports.TaskOrder(
+            agent=agent,
+            text=assignment,
+            context=context,
+            id=id,
+            schema=schema,
+            model=model,
+            isolated=isolated,
+        )
+        return await self().run(order, self.agent)
 
     async def restore(self, folder: Path | None) -> None:
         """Take over the agents that an earlier process left in the session's folder."""

@@ -77,6 +77,8 @@ class Lifecycle:
             return
         self._team.roster.set_status(agent, "parked")
         await agent.release()
+        if agent.workspace is not None and not agent.busy:
+            await agent.workspace.close()
 
     def wake(self, agent: Subagent) -> None:
         """Work on what is queued for it."""
@@ -146,6 +148,7 @@ class Lifecycle:
             agent.record.interrupted, agent.record.result = True, None
             agent.record.status = "parked"
             self._team.roster.save(agent)
-        await asyncio.gather(
-            *(agent.release() for agent in self._team.roster.agents.values()), return_exceptions=True
-        )
+        agents = list(self._team.roster.agents.values())
+        await asyncio.gather(*(agent.release() for agent in agents), return_exceptions=True)
+        places = [agent.workspace for agent in agents if agent.workspace is not None]
+        await asyncio.gather(*(place.close() for place in places), return_exceptions=True)

@@ -1,6 +1,7 @@
 """One agent: its session, its run until it yields, and its result."""
 
 import asyncio
+import re
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
@@ -459,6 +460,8 @@ class AgentRules(Hooks):
             if path.is_relative_to(place.original) and not path.is_relative_to(place.files):
                 inner = path.relative_to(place.original)
                 return f"You work in a copy of {place.original}; use {place.files / inner} instead."
+        if question.effects.runs and _names(question.call.arguments, str(place.original)):
+            return f"You work in a copy of {place.original}; use {place.files} or relative paths instead."
         return None
 
     async def before_request(self, request: Request) -> Request:
@@ -479,6 +482,15 @@ def record_init(session: "Session", subagent: "SubagentOptions") -> None:
                 output_schema=record.output_schema or UNSET,
             )
         )
+
+
+def _names(value: Any, folder: str) -> bool:
+    """Whether a folder, or something in it, is named anywhere in these arguments."""
+    if isinstance(value, str):
+        return re.search(rf"{re.escape(folder)}(?![\w.-])", value) is not None
+    if isinstance(value, dict):
+        return any(_names(one, folder) for one in value.values())
+    return isinstance(value, list) and any(_names(one, folder) for one in value)
 
 
 def _absorb_cancel() -> None:

@@ -78,6 +78,8 @@ class Team:
         self.spawner, self.setup, self.life = Spawner(self, builtin), SubagentSetup(self), Lifecycle(self)
         self.delegation = Delegation(self)
         self.merging, self.copying, self.opening = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
+        self.isolation_modes: dict[Path, tuple[str, str]] = {}
+        """The mode that works for a repository, and a notice if it is not the wanted one."""
         self._jobs = jobs
         self._catalog: AgentCatalog | None = None
         self.delegate, self.subscribe = self.delegation.delegate, self.roster.subscribe

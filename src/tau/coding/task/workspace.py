@@ -14,6 +14,7 @@ from tau.backends.isolation.copies import (
     RepositoryCopy,
     create_workspace,
     load_workspace,
+    open_mount,
     remove_workspace,
 )
 from tau.backends.isolation.git_calls import IsolationError
@@ -23,11 +24,14 @@ from tau.backends.isolation.merge import (
     find_changes,
     make_branch,
     merge_files,
+    save_inner_patches,
     save_patch,
 )
+from tau.backends.isolation.modes import choose_mode
+from tau.backends.isolation.overlay import OverlayMount
 from tau.base.clock import iso, now_ms
 from tau.base.errors import TauError, ToolError
-from tau.base.files import locked
+from tau.base.files import locked, make_private
 from tau.base.run import Runner
 from tau.base.text import reveal, shortened
 from tau.coding.approval.policy import Workspace, decide
@@ -59,6 +63,7 @@ class AgentWorkspace:
         self._agent = agent
         self.folder = team.copies / f"{team.session.log.header.id[-12:]}-{agent.id}"
         self._workspace = load_workspace(self.folder)
+        self._mount: OverlayMount | None = None
         self._root = Path(agent.record.cwd)
 
     @property
@@ -92,33 +97,56 @@ class AgentWorkspace:
 
     async def open(self) -> None:
         """Copy the repository as it is now. Raises TauError."""
-        if self._workspace is not None:
+        if (found := self._workspace) is not None:
+            if found.info.owner != os.getpid():  # it was left by an earlier process
+                self._workspace = found.save(replace(found.info, owner=os.getpid()))
+            await self._mount_files()
             return
         root = repo_root(self._root)
         if root is None:
             raise IsolationError("Isolated task execution requires a git repository.")
         settings, team = self._team.settings.isolation, self._team
         async with team.copying:
-            self._workspace, notice = await create_workspace(
+            root = Path(os.path.realpath(root))
+            make_private(team.copies)
+            if root not in team.isolation_modes:
+                wanted = settings.mode if settings.mode != "none" else "auto"
+                team.isolation_modes[root] = await choose_mode(wanted, team.outside, root, team.copies)
+            mode, notice = team.isolation_modes[root]
+            self._workspace = await create_workspace(
                 team.outside,
-                Path(os.path.realpath(root)),
+                root,
                 self.folder,
                 id=self._agent.id,
                 session=team.session.log.header.id,
-                mode=settings.mode if settings.mode != "none" else "auto",
+                mode=mode,
                 started=iso(now_ms()),
                 max_bytes=settings.max_bytes,
                 carry=settings.carry,
             )
         if notice:
             self._agent.notes.append(notice)
+        await self._mount_files()
+
+    async def _mount_files(self) -> RepositoryCopy:
+        """The copy, with its overlay mounted. Raises TauError."""
+        workspace = self._require()
+        if self._mount is None:
+            self._mount = await open_mount(self._team.outside, workspace)
+        return workspace
+
+    async def close(self) -> None:
+        """Unmount its overlay; what the agent wrote stays."""
+        mount, self._mount = self._mount, None
+        if mount is not None:
+            await mount.end()
 
     async def finish(self, outcome: "AgentOutcome") -> dict[str, Any]:
         """Save what it changed and merge it; the fields of its result. Never raises."""
         if self._workspace is None:
             return {}
         try:
-            changes = await find_changes(self._team.outside, self._workspace)
+            changes = await find_changes(self._team.outside, await self._mount_files())
             return await self._merge(
                 changes, apply=outcome == "completed" and self._team.settings.isolation.apply
             )
@@ -161,11 +189,17 @@ class AgentWorkspace:
             }
         inner = ", ".join(changes.repositories)
         if changes.repositories:
-            kept = f"It made repositories inside its copy ({inner}), which are not in the patch. {kept}"
+            fields["nested_patches"] = await save_inner_patches(
+                run, workspace, changes, team.roster.folder, self._agent.id
+            )
+            kept = f"It made repositories inside its copy ({inner}), each with a separate patch. {kept}"
         if not apply:
             if changes.repositories:
                 return {**fields, "merged": False, "workspace": str(self.folder), "notes": [kept]}
-            return {**fields, **await self._leave_patch(patch)}
+            note = (
+                f"Its changes are in {patch}, not merged; tau worktree apply {self.folder.name} merges them."
+            )
+            return {**fields, "merged": False, "workspace": str(self.folder), "notes": [note]}
         if not is_asked and (problem := await self._objection(changes)):
             note = f"Not merged: {problem}. {kept} The user can merge it: /agents apply {self._agent.id}"
             return {**fields, "merged": False, "workspace": str(self.folder), "notes": [note]}
@@ -182,11 +216,6 @@ class AgentWorkspace:
         words = "Merged" if outcome.state == "applied" else "Already there"
         return {**fields, "merged": True, "notes": [f"{words}: {', '.join(changes.files[:20])}"]}
 
-    async def _leave_patch(self, patch: Path) -> dict[str, Any]:
-        """Without a merge, the copy stays: its agent can continue in it."""
-        note = f"Its changes are in {patch}, not merged; tau worktree apply {self.folder.name} merges them."
-        return {"merged": False, "workspace": str(self.folder), "notes": [note]}
-
     async def _apply(self, changes: AgentChanges) -> "tuple[Any, str]":
         workspace, run = self._require(), self._team.outside
         branch = ""
@@ -200,20 +229,22 @@ class AgentWorkspace:
         return f"{record.description or record.assignment.splitlines()[0][:72]}\n\nBy the agent {record.id}."
 
     async def _remove(self) -> None:
-        workspace, self._workspace = self._require(), None
+        workspace = self._require()
+        await self.close()
+        self._workspace = None
         with suppress(OSError):
             await remove_workspace(workspace)
 
     async def apply(self) -> str:
         """Merge it now. Raises TauError."""
-        changes = await find_changes(self._team.outside, self._require())
+        changes = await find_changes(self._team.outside, await self._mount_files())
         fields = await self._merge(changes, apply=True, is_asked=True)
         self._update_result(fields)
         return " ".join(fields["notes"])
 
     async def discard(self) -> str:
         """Throw the copy away; the patch stays. Raises TauError."""
-        workspace = self._require()
+        workspace = await self._mount_files()
         changes = await find_changes(self._team.outside, workspace)
         patch = self._team.roster.folder / f"{self._agent.id}.patch"
         if changes.files and not await save_patch(self._team.outside, workspace, changes, patch):
@@ -224,7 +255,7 @@ class AgentWorkspace:
         )
 
     async def diff(self) -> str:
-        changes = await find_changes(self._team.outside, self._require())
+        changes = await find_changes(self._team.outside, await self._mount_files())
         return await diff_text(self._team.outside, self._require(), changes)
 
     def _update_result(self, fields: dict[str, Any]) -> None:

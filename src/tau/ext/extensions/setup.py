@@ -1,7 +1,5 @@
 """Opens the extensions of a session: the one entry for the composition root."""
 
-import os
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -82,9 +80,6 @@ def find_sources(
     """Everything to load, in order."""
     found = SourceList(options.cwd, settings.disabled_extensions)
     if not options.no_extensions:
-        packages = os.path.realpath(paths.home / "python" / "site-packages")
-        if packages not in sys.path and Path(packages).is_dir():
-            sys.path.append(packages)  # last: nothing there replaces what tau uses
         registry = supplies().discovery
         was_trusted = registry.options.trusted
         registry.refresh()
@@ -93,7 +88,7 @@ def find_sources(
         found.add_discovered(registry)
         found.add_plugins(registry)
         found.add_given(settings.extensions, "settings")
-        found.add_packages(paths.cache / "entry_points.json")
+        found.add_packages(paths)
     found.add_given(options.extensions, "flag")
     found.add_given(options.hook_files, "flag", "hook")
     for function in options.extension_functions:

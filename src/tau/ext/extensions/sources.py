@@ -14,6 +14,7 @@ from tau.base import log
 from tau.base.errors import ExtensionError, UsageError
 from tau.base.files import modified_ns, typed_path, write_atomic
 from tau.config.discovery.registry import CapabilityRegistry
+from tau.config.paths import Paths
 from tau.ext.extensions.extension import ExtensionSource, Origin, SourceKind
 
 GROUP = "tau.extensions"
@@ -96,9 +97,12 @@ class SourceList:
         for source in found:
             self._append(msgspec.structs.replace(source, plugin=plugin))
 
-    def add_packages(self, cache: Path) -> None:
+    def add_packages(self, paths: Paths) -> None:
         """The entry points `tau.extensions` of installed packages."""
-        for name, module in entry_points(cache):
+        own = os.path.realpath(paths.home / "python" / "site-packages")
+        if own not in sys.path and Path(own).is_dir():
+            sys.path.append(own)  # last: nothing there replaces what tau uses
+        for name, module in entry_points(paths.cache / "entry_points.json"):
             file = find_module(module)
             if file is None:
                 self.problems.append(
@@ -231,7 +235,7 @@ def entry_points(cache: Path) -> list[tuple[str, str]]:
         known = msgspec.json.decode(cache.read_bytes(), type=dict[str, tuple[int, list[tuple[str, str]]]])
     except (OSError, msgspec.DecodeError):
         known = {}
-    changed = [folder for folder in folders if known.get(folder, (0, []))[0] != stamps[folder]]
+    changed = [one for one in folders if one not in known or known[one][0] != stamps[one]]
     if changed:
         known = {folder: known[folder] for folder in folders if folder not in changed}
         known |= {folder: (stamps[folder], _read_entry_points(folder)) for folder in changed}

@@ -214,7 +214,10 @@ def describe(manifest: PluginManifest) -> list[str]:
         *([manifest.description] if manifest.description else []),
     ]
     lines += [f"  runs {_brief(text)}" for text in manifest.runs] or ["  runs nothing"]
-    shown = [f"{len(names)} {kind}" for kind, names in manifest.contents.items()]
+    shown = [
+        f"{len(names)} {kind if len(names) > 1 else kind.removesuffix('s')}"
+        for kind, names in manifest.contents.items()
+    ]
     return [*lines, f"  has {', '.join(shown) or 'nothing'}"]
 
 

@@ -11,7 +11,7 @@ from tau.modes.interactive.screen_protocols import Display, Tasks
 
 appearance = late("tau.modes.interactive.themes.appearance")
 model_list = late("tau.modes.model_list")
-review = late("tau.modes.interactive.commands.review")
+review_targets = late("tau.modes.review_targets")
 labels = late("tau.coding.session_index.labels")
 session_actions = late("tau.modes.interactive.selectors.session_actions")
 
@@ -56,7 +56,7 @@ class ArgumentValues:
 
     def review_targets(self) -> Sequence[_Choice]:
         """Branches and recent commits."""
-        return self._get_async("review targets", lambda: review.list_targets(self._current.cwd))
+        return self._get_async("review targets", lambda: review_targets.list_targets(self._current.cwd))
 
     def themes(self) -> Sequence[_Choice]:
         return [(name, "") for name in appearance.theme_names()]

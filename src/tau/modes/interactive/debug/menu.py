@@ -7,11 +7,14 @@ from collections.abc import Awaitable, Callable
 from io import StringIO
 from pathlib import Path
 
+from tau.base.clock import now_ms
 from tau.base.errors import TauError
+from tau.base.files import temporary_folder
 from tau.base.late import late
 from tau.base.programs import find_program
 from tau.base.run import Limits, LocalRunner
 from tau.base.sizes import format_bytes
+from tau.base.threads import in_thread
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.dialogs.basic import ChoicePanel
 from tau.modes.interactive.dialogs.dialog_widgets import DialogChoice
@@ -22,9 +25,11 @@ pstats = late("pstats")
 cleanup = late("tau.modes.interactive.debug.cleanup")
 export = late("tau.modes.interactive.commands.export")
 logs = late("tau.modes.interactive.debug.logs")
+memory_report = late("tau.modes.interactive.debug.memory_report")
 reports = late("tau.modes.interactive.debug.report")
 requests = late("tau.modes.interactive.debug.requests")
 system = late("tau.modes.interactive.debug.system")
+work_profile = late("tau.modes.interactive.debug.work_profile")
 
 MAX_PROFILE_ROWS = 60
 _Action = Callable[[CommandContext], Awaitable[bool | None]]
@@ -100,6 +105,25 @@ async def profile(until: Awaitable[object]) -> str:
     return text.getvalue()
 
 
+async def _memory(context: CommandContext) -> None:
+    text = await asyncio.to_thread(memory_report.memory_text)
+    written = await reports.write_report(context, ("memory.txt", text))
+    context.say(f"Wrote what is in memory to {written.path}. {written.note}")
+
+
+async def _work(context: CommandContext) -> None:
+    """Write a picture of half a minute, and open it if there is a desktop."""
+    context.activity.show(f"Recording what tau works on for {work_profile.SECONDS:g} seconds")
+    try:
+        root = await in_thread(work_profile.sample)
+    finally:
+        context.activity.hide()
+    path = temporary_folder() / f"work-profile-{now_ms()}.svg"
+    await asyncio.to_thread(path.write_text, work_profile.flame_graph(root), encoding="utf-8")
+    opened = await open_folder(path)
+    context.say(f"Wrote {root.count:,} samples to {path}{' (opened)' if opened else ''}.")
+
+
 async def _transcript(context: CommandContext) -> None:
     await export.export(context, "")
 
@@ -114,13 +138,13 @@ async def _artifacts(context: CommandContext) -> None:
     context.say(f"The files of this session are in {folder}{' (opened)' if opened else ''}.")
 
 
-async def open_folder(folder: Path) -> bool:
-    """Whether a desktop could open it."""
+async def open_folder(path: Path) -> bool:
+    """Whether a desktop could open a folder or file."""
     argv = opener(os.environ, sys.platform)
     if argv is None:
         return False
     try:
-        process = await LocalRunner().start([argv, str(folder)], cwd=folder, limits=Limits(timeout=5))
+        process = await LocalRunner().start([argv, str(path)], cwd=path.parent, limits=Limits(timeout=5))
         async with process:
             return (await process.wait()).code == 0
     except OSError:
@@ -167,4 +191,6 @@ _ACTIONS: tuple[tuple[str, str, _Action], ...] = (
     ("Session files", "Full outputs, plans, undo data.", _artifacts),
     ("Clear caches", "Asks before removing anything.", _caches),
     ("Record a CPU profile", "Until you stop it; adds it to a report.", _profile),
+    ("Memory", "Objects by type; adds it to a report.", _memory),
+    ("Record the work", "For 30 seconds; a flame graph of what tau works on.", _work),
 )

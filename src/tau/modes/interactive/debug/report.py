@@ -24,6 +24,7 @@ from tau.modes.interactive.debug.secrets import masker_for, without_keys
 MAX_SESSION_BYTES = 50 * MIB
 MAX_LOG_RECORDS = 1_000
 MAX_LISTED = 500
+MAX_AGENT_SESSIONS = 10
 README = """A tau debug report.
 
 system.txt    machine, terminal, versions
@@ -31,6 +32,7 @@ log.txt       last log records
 session.jsonl the session, if there is one
 answers.txt   last raw responses of model servers
 settings.json and models.json, without keys
+agents/       sessions of the ten agents that worked last
 artifacts.txt names and sizes of the session's files, without content
 
 Likely secrets are masked. Review the report before sharing it: the session contains your messages,
@@ -100,6 +102,17 @@ def _files(content: ReportContent, masker: SecretMask) -> Iterator[tuple[str, st
     if content.session is not None and content.session.is_file():
         yield "session.jsonl", _session(content.session, masker)
         yield "artifacts.txt", _list_files(content.session.with_suffix(""))
+        for path in agent_sessions(content.session.with_suffix("")):
+            yield f"agents/{path.name}", _session(path, masker)
+
+
+def agent_sessions(folder: Path) -> list[Path]:
+    """Those of the agents that worked last."""
+    try:
+        found = [(path.stat().st_mtime_ns, path) for path in folder.glob("*.jsonl")]
+    except OSError:
+        return []
+    return [path for _, path in sorted(found)[-MAX_AGENT_SESSIONS:]]
 
 
 def _settings(path: Path, masker: SecretMask) -> str:

@@ -1,0 +1,40 @@
+"""The internal URLs `memory://root`, which lists the memories of the project, and `memory://ID`."""
+
+from datetime import UTC, datetime
+
+from tau.agent.ports import ToolContext
+from tau.base.errors import ToolError
+from tau.base.text import clean_line, shortened
+from tau.coding.internal_urls.schemes import ReadOnlyUrls
+from tau.coding.memory.model import memory_row
+from tau.coding.ports import Resource
+from tau.coding.project_memory import ProjectMemory
+
+MAX_LISTED = 500
+
+
+class MemoryUrls(ReadOnlyUrls):
+    scheme = "memory"
+
+    def __init__(self, memory: ProjectMemory) -> None:
+        self._memory = memory
+
+    async def resolve(self, rest: str, ctx: ToolContext) -> Resource:
+        id = rest.strip("/")
+        if id in ("", "root"):
+            items = await self._memory.change(self._memory.store.items, self._memory.scopes, limit=MAX_LISTED)
+            text = "\n".join(map(memory_row, items)) or "No memories."
+            return Resource(url="memory://root", data=f"{text}\n".encode("utf-8", "replace"))
+        item = await self._memory.find(id)
+        if item is None:
+            name = shortened(clean_line(id), 60)
+            raise ToolError(f"Memory {name} was not found; memory://root lists them.")
+        facts = {
+            "context": item.context,
+            "source": item.source,
+            "created": f"{datetime.fromtimestamp(item.created, UTC):%Y-%m-%d}",
+            "importance": f"{item.importance:.2f}",
+            "replaced by": item.superseded,
+        }
+        text = "\n".join([item.text, "", *(f"{name}: {value}" for name, value in facts.items() if value)])
+        return Resource(url=f"memory://{item.id}", data=f"{text}\n".encode("utf-8", "replace"))
