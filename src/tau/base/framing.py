@@ -2,12 +2,13 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from tau.base import secrets
 from tau.base.errors import TauError
-from tau.base.run import Exit, Process
+from tau.base.run import Exit, Limits, Process, Runner
 from tau.base.sizes import KIB, MIB, format_bytes
 from tau.base.tasks import shielded
 from tau.base.text import clean_line, shortened
@@ -209,6 +210,24 @@ class FramedProcess:
         await self._process.__aexit__(None, None, None)
         self._errors.close()
         self.end(f"{self._name} was stopped")
+
+
+async def start_framed(
+    name: str, runner: Runner, argv: Sequence[str], cwd: Path, env: Mapping[str, str]
+) -> FramedProcess:
+    """Start a program that talks in frames. Raises ProcessGone."""
+    errors = StderrRing()
+    stderr = errors.open()
+    try:
+        process = await runner.start(
+            argv, cwd=cwd, env=env, stdin="open", stderr=stderr, limits=Limits(grace=1.0)
+        )
+    except (OSError, ValueError, TauError) as error:
+        errors.close()
+        raise ProcessGone(f"{name} cannot start: {getattr(error, 'strerror', None) or error}") from None
+    finally:
+        os.close(stderr)
+    return FramedProcess(name, process, errors)
 
 
 def _describe(ended: Exit) -> str:

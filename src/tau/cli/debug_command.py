@@ -41,7 +41,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _data(found: FoundAdapters) -> dict[str, Any]:
-    usable = [
+    rows = [
         {
             "name": spec.name,
             "state": "available",
@@ -51,4 +51,4 @@ def _data(found: FoundAdapters) -> dict[str, Any]:
         for spec in found.usable
     ]
     missing = [{"name": spec.name, "state": "missing", "why": why} for spec, why in found.missing]
-    return {"adapters": [*usable, *missing], "problems": found.problems}
+    return {"adapters": [*rows, *missing], "problems": found.problems}

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tau.ai.faux import Use
 from tests.backends.dap.adapters import js_debug, require_program
 from tests.coding.tools.killed import assert_nothing_lives_after_a_kill
 from tests.coding.tools.test_debug import debug, write_adapters
 from tests.coding.tools.test_lsp import results
+from tests.support.free_ports import free_port
 
 LOOP = """\
 import sys
@@ -238,3 +240,20 @@ def test_a_killed_tau_leaves_no_debugger_behind(python: Path) -> None:
     """Neither the adapter nor the program."""
     call = {"action": "launch", "program": "main.py", "args": ["loop"], "file": "main.py", "line": 14}
     assert_nothing_lives_after_a_kill(python, "debug", call)
+
+
+@pytest.mark.soak
+def test_python_that_waits_at_a_port_is_let_go_afterwards(python: Path) -> None:
+    port = free_port()
+    listen = f"{sys.executable} -m debugpy --listen 127.0.0.1:{port} --wait-for-client main.py loop"
+    _, attached, paused, _, alive = results(
+        python,
+        Use("bash", command=f"{listen} > /dev/null 2>&1 & P=$!"),
+        debug("attach", port=port),
+        debug("pause"),
+        debug("terminate"),
+        Use("bash", command="kill -0 $P && echo alive; kill $P"),
+    )
+    assert attached.startswith("Attached with debugpy.")
+    assert "Stopped: pause" in paused and "main.py:1" in paused
+    assert "alive" in alive

@@ -18,6 +18,7 @@ from tau.base.tasks import spawn
 CHILD_S = 10.0
 CONFIGURE_S = 5.0
 MAX_TARGETS = 50
+STOP_SIGNALS = ("SIGSTOP", "SIGINT", "SIGTRAP")
 
 
 class AdapterHost(Protocol):
@@ -44,7 +45,7 @@ class DebuggedPrograms:
         self.targets: list[DebugTarget] = []
         self.current: DebugTarget | None = None
         self.stops = 0
-        self.stops_on_entry = False
+        self.expected_stop = ""  # entry or pause: what some adapters call a signal
         self.is_over = False
         self.why_ended = ""
         self.exit_code: int | None = None
@@ -91,10 +92,7 @@ class DebuggedPrograms:
     def on_event(self, target: DebugTarget, event: str, body: dict[str, Any]) -> None:
         match event:
             case "stopped":
-                if self.stops == 0 and self.stops_on_entry:  # some adapters call it a signal
-                    body["reason"] = "entry"
-                    body.pop("description", None)
-                    body.pop("text", None)
+                self._name_stop(body)
                 self.stops += 1
                 self.current = target
             case "output":
@@ -111,6 +109,13 @@ class DebuggedPrograms:
                 spawn(self._group, self._start_child("attach", body), name="dap child")
         self._check_over()
         self._notify()
+
+    def _name_stop(self, body: dict[str, Any]) -> None:
+        """Call an expected stop what it is."""
+        expected, self.expected_stop = self.expected_stop, ""
+        said = f"{body.get('description')} {body.get('text')}"
+        if expected and any(signal in said for signal in STOP_SIGNALS):
+            body |= {"reason": expected, "description": "", "text": ""}
 
     async def on_request(self, command: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """A reverse request. Raises DapError."""
@@ -134,7 +139,7 @@ class DebuggedPrograms:
         raise DapError(f"tau does not support {command[:100]}")
 
     def on_end(self, target: DebugTarget) -> None:
-        if target is self.targets[0]:
+        if target is self.targets[0] and not self.is_over:
             self.why_ended = target.connection.why_gone
         self._check_over()
         self._notify()

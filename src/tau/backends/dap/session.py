@@ -85,6 +85,7 @@ class DebugSession(DebuggedPrograms):
         """Raises DapError."""
         if self.status != "stopped":
             target, thread, stops = self.target, await self.thread_id(timeout_s), self.stops
+            self.expected_stop = "pause"
             await target.request("pause", {"threadId": thread}, timeout_s)
             if not await self._wait(lambda: self.stops > stops or self.is_over, timeout_s):
                 raise DapError(f"DAP event stopped timed out after {timeout_s * 1000:.0f}ms")

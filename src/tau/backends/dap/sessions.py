@@ -16,7 +16,7 @@ from tau.backends.dap.protocol import BreakpointRow, DebugSummary
 from tau.backends.dap.session import DebugSession
 from tau.backends.dap.target import StartKind
 from tau.base.errors import TauError
-from tau.base.framing import FramedProcess, StderrRing
+from tau.base.framing import FramedProcess, ProcessGone, StderrRing, start_framed
 from tau.base.run import QUIET, Limits, Process, Runner
 from tau.base.tasks import shielded, spawn
 from tau.config.paths import Paths
@@ -82,7 +82,9 @@ class AdapterProcesses:
             )
         except (OSError, ValueError, TauError) as error:
             self._errors.close()
-            raise DapError(_not_started(self._spec, error)) from None
+            raise DapError(
+                f"{self._spec.name} cannot start: {getattr(error, 'strerror', None) or error}"
+            ) from None
         finally:
             os.close(stderr)
         spawn(self._group, self._read(self._adapter, "stdout"), name="dap output")
@@ -92,18 +94,10 @@ class AdapterProcesses:
         return await self._start([python, "-I", "-S", BRIDGE, address, str(READY_S)])
 
     async def _start(self, argv: list[str]) -> FramedProcess:
-        errors = StderrRing()
-        stderr = errors.open()
         try:
-            process = await self._runner.start(
-                argv, cwd=self._cwd, env=QUIET, stdin="open", stderr=stderr, limits=Limits(grace=1.0)
-            )
-        except (OSError, ValueError, TauError) as error:
-            errors.close()
-            raise DapError(_not_started(self._spec, error)) from None
-        finally:
-            os.close(stderr)
-        return FramedProcess(self._spec.name, process, errors)
+            return await start_framed(self._spec.name, self._runner, argv, self._cwd, QUIET)
+        except ProcessGone as error:
+            raise DapError(str(error)) from None
 
     async def _read(self, process: Process, category: str) -> None:
         async for chunk in process.output():
@@ -214,7 +208,8 @@ class DebugSessions:
             host.at = at
             session = DebugSession(str(self._count), spec, cwd, program, host, self._group)
             host.add_output = session.output.add
-            session.stops_on_entry = any(arguments.get(key) is True for key in spec.entry_stop)
+            if any(arguments.get(key) is True for key in spec.entry_stop):
+                session.expected_stop = "entry"
             for breakpoint_kind, row in breakpoints:
                 session.breakpoints.put(breakpoint_kind, row)
             self._sessions = [*self._sessions[-MAX_FINISHED:], session]
@@ -259,7 +254,3 @@ def _filled(word: str, names: Mapping[str, str]) -> str:
     for name, value in names.items():
         word = word.replace(name, value)
     return word
-
-
-def _not_started(spec: AdapterSpec, error: Exception) -> str:
-    return f"{spec.name} cannot start: {getattr(error, 'strerror', None) or error}"

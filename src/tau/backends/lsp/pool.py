@@ -16,10 +16,10 @@ from tau.backends.lsp.lspmux import Lspmux
 from tau.backends.lsp.protocol import SEVERITIES, Diagnostic, LspError
 from tau.base import log
 from tau.base.errors import TauError
-from tau.base.framing import FramedProcess, StderrRing
+from tau.base.framing import ProcessGone, start_framed
 from tau.base.json_rpc import JsonRpcError
 from tau.base.programs import safe_path
-from tau.base.run import Limits, Runner
+from tau.base.run import Runner
 from tau.base.tasks import shielded, spawn
 from tau.config.paths import Paths
 from tau.config.program_files import stamps_of
@@ -166,25 +166,13 @@ class LanguageServers:
             await asyncio.sleep(BACKOFF_S * 2 ** (len(recent) - 1))
 
     async def _start(self, spec: ServerSpec) -> LanguageServer:
-        errors = StderrRing()
-        stderr = errors.open()
         # Without trust, what a server starts is not looked for in the project either.
         env = {} if self.trusted else {"PATH": safe_path()}
+        argv = await self.lspmux.wrap(spec.name, spec.argv)
         try:
-            process = await self._runner.start(
-                await self.lspmux.wrap(spec.name, spec.argv),
-                cwd=self.found.root,
-                env=env,
-                stdin="open",
-                stderr=stderr,
-                limits=Limits(grace=1.0),
-            )
-        except (OSError, ValueError, TauError) as error:
-            errors.close()
-            raise LspError(f"{spec.name} cannot start: {getattr(error, 'strerror', None) or error}") from None
-        finally:
-            os.close(stderr)
-        link = FramedProcess(spec.name, process, errors)
+            link = await start_framed(spec.name, self._runner, argv, self.found.root, env)
+        except ProcessGone as error:
+            raise LspError(str(error)) from None
         server = LanguageServer(spec, self.found.root, link, self._group)
         reading = spawn(self._group, server.read(), name=f"lsp {spec.name}")
         try:

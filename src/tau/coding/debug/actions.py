@@ -1,8 +1,8 @@
 """The actions of the tool `debug`; each returns its text for the model."""
 
 import json
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -35,6 +35,7 @@ from tau.coding.debug.launch import (
 )
 from tau.coding.files.paths import resolve
 
+T = TypeVar("T")
 MAX_LEVELS = 100
 MAX_VALUE_CHARS = 20_000
 MAX_ROWS = 200
@@ -175,22 +176,23 @@ async def _state_text(call: DebugCall, state: str) -> str:
 
 def _wanted_breakpoint(call: DebugCall) -> tuple[BreakpointKind, BreakpointRow]:
     params = call.params
-    extra: dict[str, Any] = {
-        "condition": params.condition,
-        "hit_condition": params.hit_condition,
-        "log_message": params.log_message,
-    }
+    kind: BreakpointKind = "source"
     if params.action.endswith("instruction_breakpoint"):
+        kind = "instruction"
         row = BreakpointRow(instruction_reference=params.instruction_reference or "", offset=params.offset)
-        kind: BreakpointKind = "instruction"
     elif params.action.endswith("data_breakpoint"):
         kind, row = "data", BreakpointRow(data_id=params.data_id or "", access_type=params.access_type)
     elif params.function:
         kind, row = "function", BreakpointRow(function=params.function)
     else:
         path = resolve(params.file or "", working_folder(params, call.ctx.cwd)).resolve()
-        kind, row = "source", BreakpointRow(path=str(path), line=params.line or 1)
-    return kind, replace(row, **extra)
+        row = BreakpointRow(path=str(path), line=params.line or 1)
+    return kind, replace(
+        row,
+        condition=params.condition,
+        hit_condition=params.hit_condition,
+        log_message=params.log_message,
+    )
 
 
 async def change_breakpoint(call: DebugCall) -> str:
@@ -296,9 +298,7 @@ async def stack_trace(call: DebugCall) -> str:
 
 async def threads(call: DebugCall) -> str:
     rows = await call.session.target.threads(call.timeout_s)
-    call.details["threads"] = rows[:MAX_ROWS]
-    lines = [f"  {row.id}: {value_text(row.name, 200)}" for row in rows[:MAX_ROWS]]
-    return "\n".join([*lines, *_more(len(rows))]) or "No threads."
+    return _listed(call, "threads", rows, lambda row: f"  {row.id}: {row.name}")
 
 
 async def scopes(call: DebugCall) -> str:
@@ -393,21 +393,15 @@ async def write_memory(call: DebugCall) -> str:
 async def modules(call: DebugCall) -> str:
     params = call.params
     call.demand("supportsModulesRequest", "modules")
-    answer = await call.ask(
-        "modules", {"startModule": params.start_module, "moduleCount": params.module_count}
-    )
-    rows = rows_of(answer, "modules", dict[str, Any])
-    call.details["modules"] = rows[:MAX_ROWS]
-    lines = [value_text(f"{row.get('name')}  {row.get('path') or ''}", 300) for row in rows[:MAX_ROWS]]
-    return "\n".join([*lines, *_more(len(rows))]) or "No modules."
+    asked = {"startModule": params.start_module, "moduleCount": params.module_count}
+    rows = rows_of(await call.ask("modules", asked), "modules", dict[str, Any])
+    return _listed(call, "modules", rows, lambda row: f"{row.get('name')} {row.get('path') or ''}")
 
 
 async def loaded_sources(call: DebugCall) -> str:
     call.demand("supportsLoadedSourcesRequest", "loaded sources")
     rows = rows_of(await call.ask("loadedSources", {}), "sources", dict[str, Any])
-    call.details["sources"] = rows[:MAX_ROWS]
-    lines = [value_text(row.get("path") or row.get("name"), 300) for row in rows[:MAX_ROWS]]
-    return "\n".join([*lines, *_more(len(rows))]) or "No sources."
+    return _listed(call, "sources", rows, lambda row: str(row.get("path") or row.get("name")))
 
 
 async def custom_request(call: DebugCall) -> str:
@@ -418,8 +412,12 @@ async def custom_request(call: DebugCall) -> str:
     )
 
 
-def _more(total: int) -> list[str]:
-    return [f"  [{total - MAX_ROWS} more]"] if total > MAX_ROWS else []
+def _listed(call: DebugCall, name: str, rows: Sequence[T], line: Callable[[T], str]) -> str:
+    """The first rows, as text and in the details."""
+    call.details[name] = rows[:MAX_ROWS]
+    lines = [value_text(line(row), 300) for row in rows[:MAX_ROWS]]
+    more = [f"[{len(rows) - MAX_ROWS} more]"] if len(rows) > MAX_ROWS else []
+    return "\n".join([*lines, *more]) or f"No {name}."
 
 
 ACTIONS: dict[DebugAction, Callable[[DebugCall], Awaitable[str]]] = {

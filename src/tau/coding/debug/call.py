@@ -25,7 +25,6 @@ from tau.coding.ports import CodingContext
 
 TIMEOUT_S = (5.0, 300.0)
 DEFAULT_TIMEOUT_S = 30.0
-MAX_DATA_BYTES = 1024 * 1024
 
 DebugAction = Literal[
     "launch",
@@ -63,6 +62,21 @@ READ_ONLY: frozenset[DebugAction] = frozenset(
         *("loaded_sources", "modules", "sessions"),
     }
 )
+
+
+REQUIRED: dict[DebugAction, tuple[str, ...]] = {
+    "launch": ("program",),
+    "set_instruction_breakpoint": ("instruction_reference",),
+    "remove_instruction_breakpoint": ("instruction_reference",),
+    "data_breakpoint_info": ("name",),
+    "set_data_breakpoint": ("data_id",),
+    "remove_data_breakpoint": ("data_id",),
+    "evaluate": ("expression",),
+    "disassemble": ("instruction_count",),
+    "read_memory": ("memory_reference", "count"),
+    "write_memory": ("memory_reference", "data"),
+    "custom_request": ("command",),
+}
 
 
 class DebugParams(Struct, frozen=True):
@@ -187,36 +201,23 @@ def check(params: DebugParams) -> None:
 
 def _problem(params: DebugParams) -> str:
     action = params.action
+    for name in REQUIRED.get(action, ()):
+        if getattr(params, name) in (None, ""):
+            return f"{name} is required for {action}"
     match action:
-        case "launch" if not params.program:
-            return "program is required for launch"
         case "attach" if params.pid is None and params.port is None:
             return "attach requires pid or port"
         case "attach" if params.port is not None and not 0 < params.port < 65_536:
             return "port must be from 1 to 65535"
         case "set_breakpoint" | "remove_breakpoint":
             return _breakpoint_problem(params)
-        case "set_instruction_breakpoint" | "remove_instruction_breakpoint" if (
-            not params.instruction_reference
-        ):
-            return f"instruction_reference is required for {action}"
-        case "data_breakpoint_info" if not params.name:
-            return "name is required for data_breakpoint_info"
-        case "set_data_breakpoint" | "remove_data_breakpoint" if not params.data_id:
-            return f"data_id is required for {action}"
-        case "evaluate" if not params.expression:
-            return "expression is required for evaluate"
         case "variables" if params.variable_ref is None and params.scope_id is None:
             return "variables requires variable_ref or scope_id"
-        case "disassemble" if params.instruction_count is None:
-            return "instruction_count is required for disassemble"
-        case "read_memory" if not params.memory_reference or params.count is None:
-            missing = "count" if params.memory_reference else "memory_reference"
-            return f"{missing} is required for read_memory"
         case "write_memory":
-            return _memory_problem(params)
-        case "custom_request" if not params.command:
-            return "command is required for custom_request"
+            try:
+                base64.b64decode(params.data or "", validate=True)
+            except (binascii.Error, ValueError):
+                return "data must be base64"
     return ""
 
 
@@ -226,18 +227,6 @@ def _breakpoint_problem(params: DebugParams) -> str:
         return f"{params.action} takes file+line or function, not both"
     if not (is_source or params.function or params.exceptions is not None):
         return f"{params.action} requires file+line or function"
-    return ""
-
-
-def _memory_problem(params: DebugParams) -> str:
-    if not params.memory_reference:
-        return "memory_reference is required for write_memory"
-    if not params.data:
-        return "data is required for write_memory"
-    try:
-        base64.b64decode(params.data, validate=True)
-    except (binascii.Error, ValueError):
-        return "data must be base64"
     return ""
 
 
