@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from tau.ai.apis import retry_after, token_limits
+from tau.ai.apis import refusals, retry_after, token_limits
 from tau.ai.apis.error_codes import (
     FILTER_KINDS,
     FINAL_KINDS,
@@ -51,58 +51,13 @@ SMALLER_REQUEST = "Your plan allows less per minute: compact the conversation, o
 CHECK_NETWORK = "Check your network, your proxy and the base URL."
 ANOTHER_MODEL = "List models with tau --list-models."
 
-_NO_MODEL = re.compile(
-    r"\bmodel\b.{0,120}\b(?:not found|(?:does )?not exist|not (?:a )?valid|unknown)"
-    r"|\b(?:unknown|invalid|no such) model\b|\bnot a valid model\b",
-    re.I,
-)
-_QUOTA = re.compile(
-    r"credit balance is too low|insufficient (?:balance|credits|funds)|out of credits|requires more credits"
-    r"|check your plan and billing|billing (?:hard )?limit|spending limit|payment required",
-    re.I,
-)
-_LONG_TEXT = re.compile(
-    r"\b(?:messages|input)\b.{0,30}\b(?:content|text|output)\b|\b(?:prompt|input)\W*$", re.I
-)
-_DAILY = re.compile(r"\b(?:per[- ](?:day|week|month)|daily|weekly|monthly|[RT]PD)\b", re.I)
-_THING = r"(?:image|picture|pdf|document)"
-_MEDIA = re.compile(
-    # what could not be done with it
-    r"(?:could not|couldn't|cannot|can't|unable to|failed to|error(?: while)?) "
-    r"(?:process|decode|load|parse|read|open|identify|download)(?:ing)? "
-    rf"(?:the |this |your |provided |input |an? )*{_THING}\b"
-    # what it is
-    r"|(?:unsupported|invalid|corrupt(?:ed)?|malformed|empty|broken) (?:base64 |input )?(?:image|pdf)\b"
-    rf"|\b{_THING}[\w ]{{0,30}} (?:exceeds?|exceeded|too (?:large|big|small|long)|appears to be"
-    r"|(?:is |are |was |were )?(?:not valid|invalid|empty|corrupt|encrypted|password[- ]protected)"
-    r"|cannot be empty|(?:does )?not (?:represent|match))\b"
-    r"|\binvalid base64|unsupported (?:mime|media) type"
-    # how many and how large they are
-    r"|image dimensions|many-image requests|too (?:many|much) (?:images|media|pdf pages)"
-    r"|(?:maximum|limit) of \d+ (?:images|pdf pages)"
-    # where it is
-    r"|\b(?:image|document)\.source\b|\bimage_url\b"
-    # that there may be none at all
-    r"|\b(?:images?|vision|multimodal)[\w ]{0,20} (?:is|are) (?:not|only) supported"
-    r"|(?:not|n't) (?:support|accept|take)s? (?:image|vision|multimodal|pdf)|support image input",
-    re.I,
-)
-_BAD_CALL = re.compile(
-    r"failed to call a function|tool call validation failed|error parsing tool call|attempted to call tool"
-    r"|failed to (?:parse|generate) (?:the )?(?:input|tool|function)[ _]calls?"
-    r"|malformed[_ ](?:function[_ ]call|tool[_ ]use|tool[_ ]call)",
-    re.I,
-)
-_STALE = re.compile(
-    r"invalid `?signature`? in `?thinking|thinking`? blocks?\b.{0,80}\bcannot be modified"
-    r"|(?:invalid|corrupted?|expired) thought[ _]?signature"
-    r"|thought[ _]?signature\W{0,3} is (?:not valid|invalid)"
-    r"|encrypted[ _]content\b.{0,80}\b(?:verif|decrypt|invalid|parse)"
-    r"|(?:verify|decrypt)\w* (?:the )?encrypted"
-    r"|\b(?:rs|msg|fc|ctc)_\w+\W.{0,30}(?:not found|without its required)"
-    r"|without its required .{0,20}\b(?:reasoning|following)\W{1,2}item",
-    re.I,
-)
+_NO_MODEL = refusals.sentences("no_model")
+_UNPAID = refusals.sentences("unpaid")
+_LONG_TEXT = refusals.sentences("long_text")
+_DAILY = refusals.sentences("daily")
+_MEDIA = refusals.sentences("media")
+_BAD_CALL = refusals.sentences("bad_call")
+_STALE = refusals.sentences("stale")
 _SECRET = re.compile(
     r"\b(?:sk|rk|gsk|csk|xai|hf|tgp|fw|nvapi|pplx)[-_][\w*.…-]{6,}|\bAIza[\w-]{10,}|\beyJ[\w-]{10,}(?:\.[\w-]+)*"
     r"|(?<=bearer )[^\s\"',]+",
@@ -464,7 +419,7 @@ def _is_unpaid(parsed: ErrorBody) -> bool:
     """Waiting does not fix billing; but a server that names a delay means a rate limit."""
     if parsed.kinds & QUOTA_KINDS:
         return True
-    return parsed.delay_s is None and _QUOTA.search(parsed.sentence) is not None
+    return parsed.delay_s is None and _UNPAID.search(parsed.sentence) is not None
 
 
 def _describe_bad_call(parsed: ErrorBody) -> str:
