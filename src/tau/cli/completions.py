@@ -3,8 +3,6 @@
 Flags, commands and files need no program; for other values the scripts run `tau completions values`.
 """
 
-from pathlib import Path
-
 from tau.cli.flags import (
     FILE,
     FLAGS,
@@ -15,10 +13,11 @@ from tau.cli.flags import (
     SWITCH,
     TOOLS,
     Flag,
+    Subcommand,
+    subcommands,
 )
-from tau.cli.subcommands import SUBCOMMANDS, Subcommand
 
-_TEMPLATES = Path(__file__).with_name("completion_templates")
+_TEMPLATES = __file__.replace("completions.py", "completion_templates")
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -36,7 +35,8 @@ def completion_script(shell: str) -> str:
 
 def _fill_template(file: str, **parts: str) -> str:
     """Replace each `@NAME@` of a template."""
-    text = (_TEMPLATES / file).read_text(encoding="utf-8")
+    with open(f"{_TEMPLATES}/{file}", encoding="utf-8") as template:  # noqa: PTH123  pathlib is slow to import
+        text = template.read()
     for name, part in parts.items():
         text = text.replace(f"@{name.upper()}@", part)
     return text
@@ -54,8 +54,8 @@ def _bash() -> str:
         values.append(f"        {names}) {test}{{ {value}; return; }} ;;")
     return _fill_template(
         "bash.sh",
-        names=" ".join(command.name for command in SUBCOMMANDS),
-        commands="\n".join(map(_bash_command, SUBCOMMANDS)),
+        names=" ".join(command.name for command in subcommands()),
+        commands="\n".join(map(_bash_command, subcommands())),
         flags=" ".join(words),
         values="\n".join(values),
     )
@@ -98,11 +98,11 @@ def _zsh() -> str:
         else:
             names = f"'{once}'--{flag.name}{_zsh_equals(flag)}"
         lines.append(f"        {names}'[{help}]{_zsh_value(flag)}'")
-    helps = [(command.name, _zsh_words(command.help)) for command in SUBCOMMANDS]
+    helps = [(command.name, _zsh_words(command.help)) for command in subcommands()]
     return _fill_template(
         "zsh.sh",
         names=" ".join(f"{name}:{help}" for name, help in helps),
-        commands="\n".join(map(_zsh_command, SUBCOMMANDS)),
+        commands="\n".join(map(_zsh_command, subcommands())),
         arguments=" \\\n".join(lines),
     )
 
@@ -155,7 +155,7 @@ def _fish() -> str:
         lines.append(
             f"complete -c tau{short} -l {flag.name}{_fish_value(flag)} -d '{_fish_quoted(flag.help)}'"
         )
-    for command in SUBCOMMANDS:
+    for command in subcommands():
         lines.append(
             f"complete -c tau -n __fish_use_subcommand -a {command.name} -d '{_fish_quoted(command.help)}'"
         )

@@ -1,4 +1,4 @@
-"""All flags; parsing, --help, completions and the docs table derive from them.
+"""All flags and subcommands; parsing, --help, completions and the docs table derive from them.
 
 This module and its readers import nothing, to keep `tau --help` fast.
 """
@@ -46,6 +46,42 @@ class Flag:
         short = f"-{self.short}, " if self.short else ""
         value = f" [{self.metavar}]" if self.kind == OPTIONAL else f" {self.metavar}" if self.metavar else ""
         return f"{short}--{self.name}{value}"
+
+
+class Subcommand:
+    """`values` is what shells offer after each of the `choices`, `completes` what they offer without any."""
+
+    __slots__ = ("choices", "completes", "help", "name", "options", "usage", "values")
+
+    def __init__(self, usage: str, help: str, rows: dict[str, str]) -> None:
+        self.name = usage.split()[0]
+        self.usage = usage
+        self.help = help
+        self.choices = tuple(rows.get("choices", "").split())
+        self.values = dict(pair.split("=", 1) for pair in rows.get("values", "").split())
+        self.options = (*rows.get("options", "").split(), "--help")
+        self.completes = rows.get("completes", "")
+
+
+_subcommands: list[Subcommand] = []
+
+
+def subcommands() -> list[Subcommand]:
+    """All subcommands, from `subcommands.txt`, read when they are first needed.
+
+    The file has a block for each: its usage, its help and what shells offer.
+    """
+    if not _subcommands:
+        with open(__file__.replace("flags.py", "subcommands.txt"), encoding="utf-8") as file:  # noqa: PTH123
+            blocks = file.read().strip().split("\n\n")
+        for block in blocks:
+            usage, help, *rows = map(str.strip, block.split("\n"))
+            _subcommands.append(Subcommand(usage, help, dict(row.split(": ", 1) for row in rows)))
+        names = " ".join(command.name for command in _subcommands)
+        _subcommands.append(
+            Subcommand("help [COMMAND]", "print the help of tau or of a command", {"choices": names})
+        )
+    return _subcommands
 
 
 OUTPUT, SESSION, MODEL, PROMPT, SAFETY, CODE, OTHER = (
@@ -181,116 +217,6 @@ FLAGS = (
     Flag("watch", "load extensions given with -e again when they change", CODE),
     Flag("version", "print the version and exit", OTHER, short="v"),
     Flag("help", "print this help and exit", OTHER, short="h"),
-)
-
-# Of `tau serve`, which takes the other flags too.
-SERVE_FLAGS = (
-    Flag("host", "address to listen on", OUTPUT, VALUE, "ADDRESS"),
-    Flag("port", "port to listen on; 0: any free one", OUTPUT, VALUE, "N"),
-    Flag("unix", "listen on this Unix socket instead", OUTPUT, VALUE, "PATH"),
-    Flag("root", "serve sessions of this folder and those below it", OUTPUT, VALUE, "DIR"),
-    Flag("allow-host", "accept this name in the Host header", OUTPUT, LIST, "NAME"),
-    Flag("allow-origin", "accept requests of pages from this origin", OUTPUT, LIST, "URL"),
-)
-
-# Of `tau review`, which takes the other flags too.
-REVIEW_FLAGS = (
-    Flag("base", "review what this branch adds to REF, not only uncommitted changes", OTHER, VALUE, "REF"),
-    Flag("fail-on", "exit with 1 if there are findings of this priority or above", OTHER, VALUE, "P0..P3"),
-)
-
-COMMIT_FLAGS = (
-    Flag("split", "make several commits, each with one purpose; shows them first", group=OTHER),
-    Flag("all", "commit all changes of tracked files, as git commit --all", group=OTHER),
-    Flag("push", "push afterwards", group=OTHER),
-    Flag("dry-run", "show the messages; commit nothing", group=OTHER),
-    Flag("yes", "do not ask", group=OTHER, short="y"),
-    Flag("json", "print JSON", group=OUTPUT),
-    Flag("no-changelog", "leave CHANGELOG.md alone", group=OTHER),
-    Flag("legacy", "write the message in one request, without summaries", group=OTHER),
-    Flag("context", "what the model should know", group=PROMPT, kind=VALUE, metavar="TEXT", short="c"),
-    Flag(
-        "model",
-        "model to use; default: the role commit, else smol",
-        group=OTHER,
-        kind=VALUE,
-        metavar="PATTERN",
-        completes=MODELS,
-        short="m",
-    ),
-)
-# Of `tau batch`, which passes the flags about models and safety on to each task.
-RELAY_FLAGS = (
-    Flag("channel", "channel to answer on; repeatable", group=OTHER, kind=VALUE, metavar="NAME"),
-    Flag("from", "config of warelay to convert", group=OTHER, kind=VALUE, metavar="FILE", completes=FILE),
-    Flag("json", "print JSON", group=OUTPUT),
-)
-BATCH_FLAGS = (
-    Flag(
-        "template",
-        "prompt with {COLUMN} for the rows of a CSV or JSONL file",
-        group=PROMPT,
-        kind=VALUE,
-        metavar="TEXT",
-    ),
-    Flag("out", "folder for results", group=OUTPUT, kind=VALUE, metavar="DIR", completes=FOLDER),
-    Flag("jobs", "how many tasks run at once: a number, or auto", group=OTHER, kind=VALUE, metavar="N"),
-    Flag("max-cost", "start nothing more at this cost in dollars", group=SAFETY, kind=VALUE, metavar="USD"),
-    Flag("fail-fast", "stop after N failed tasks", group=OTHER, kind=VALUE, metavar="N"),
-    Flag("keep", "keep the folders of these tasks", group=OTHER, kind=VALUE, choices="failed all none"),
-    Flag(
-        "collect",
-        "push the changes of each task as a branch, or open a pull request",
-        group=OTHER,
-        kind=VALUE,
-        choices="branch pr",
-    ),
-    Flag(
-        "executor", "where tasks run: here, or on a Ray cluster", group=OTHER, kind=VALUE, choices="local ray"
-    ),
-    Flag("address", "join this Ray cluster", group=OTHER, kind=VALUE, metavar="HOST:PORT"),
-    Flag(
-        "shared-dir",
-        "folder of all nodes, for files over 16 MiB",
-        group=OTHER,
-        kind=VALUE,
-        metavar="DIR",
-        completes=FOLDER,
-    ),
-    Flag("forward-env", "variable that nodes get; repeatable", group=SAFETY, kind=LIST, metavar="NAME"),
-    Flag("rpm", "requests a minute, for each provider", group=MODEL, kind=VALUE, metavar="N"),
-    Flag("tpm", "tokens a minute, for each provider", group=MODEL, kind=VALUE, metavar="N"),
-    Flag("status", "retry tasks with this status; repeatable", group=OTHER, kind=LIST, metavar="STATUS"),
-    Flag("html", "write the report as HTML", group=OUTPUT),
-    Flag("dry-run", "check the tasks and show the plan", group=OTHER),
-)
-
-BENCH_FLAGS = (
-    Flag(
-        "model", "model to compare; repeatable", group=MODEL, kind=LIST, metavar="PATTERN", completes=MODELS
-    ),
-    Flag("set", "compare with this setting too; repeatable", group=OTHER, kind=LIST, metavar="KEY=VALUE"),
-    Flag("repeat", "runs of each task", group=OTHER, kind=VALUE, metavar="N"),
-    Flag("seed", "order of the runs", group=OTHER, kind=VALUE, metavar="N"),
-    Flag("task", "only this task; repeatable", group=OTHER, kind=LIST, metavar="NAME"),
-    Flag("baseline", "report to compare with", group=OTHER, kind=VALUE, metavar="FILE", completes=FILE),
-    Flag(
-        "max-drop",
-        "fail if a rate fell by more than this, such as 0.05",
-        group=OTHER,
-        kind=VALUE,
-        metavar="SHARE",
-    ),
-    Flag(
-        "predictions",
-        "write the patches for the harness of SWE-bench",
-        group=OUTPUT,
-        kind=VALUE,
-        metavar="FILE",
-        completes=FILE,
-    ),
-    Flag("oracle", "run the reference solutions instead of agents", group=OTHER),
-    *(flag for flag in BATCH_FLAGS if flag.name in ("out", "jobs", "max-cost", "rpm", "tpm")),
 )
 
 

@@ -26,6 +26,7 @@ config_command = late("tau.cli.config_command")
 debug_command = late("tau.cli.debug_command")
 demo_command = late("tau.cli.demo_command")
 doctor_command = late("tau.cli.doctor_command")
+flags = late("tau.cli.flags")
 export_command = late("tau.cli.export_command")
 extensions_command = late("tau.cli.extensions_command")
 agents_command = late("tau.cli.agents_command")
@@ -61,7 +62,6 @@ texts = late("tau.base.text")
 timing = late("tau.cli.timing")
 tool_commands = late("tau.cli.tool_commands")
 subcommand_help = late("tau.cli.subcommand_help")
-subcommands = late("tau.cli.subcommands")
 
 
 # Heavy modules in the order they are needed: TAU_TIMING reports the cost of each.
@@ -191,7 +191,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
 def print_help(words: list[str]) -> int:
     if not words:
         return write_stdout(help_page.help_text())
-    names = [command.name for command in subcommands.SUBCOMMANDS]
+    names = [command.name for command in flags.subcommands()]
     if words[0] not in names:
         return report_problem(f'There is no command "{words[0]}"; there are {", ".join(names)}.')
     return write_stdout(subcommand_help.help_page(words[0]))

@@ -1,9 +1,6 @@
 """Parses the command line with the table in `flags.py`, and selects the mode."""
 
-from tau.base.late import late
-from tau.cli.flags import CONFLICTS, FLAGS, LIST, OPTIONAL, SWITCH, Flag
-
-subcommands = late("tau.cli.subcommands")
+from tau.cli.flags import CONFLICTS, FLAGS, LIST, OPTIONAL, SWITCH, Flag, subcommands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,12 +59,12 @@ def parse(argv: list[str], own: tuple[Flag, ...] = ()) -> ParsedArgs:
 
 
 def _is_subcommand(word: str) -> bool:
-    return not word.startswith("-") and any(word == command.name for command in subcommands.SUBCOMMANDS)
+    return not word.startswith("-") and any(word == command.name for command in subcommands())
 
 
 def _command_typo(word: str) -> str:
     """Why the first word is rather a command than a message, which would cost money."""
-    guess = _nearest(word, [command.name for command in subcommands.SUBCOMMANDS]) if word.isalpha() else ""
+    guess = _nearest(word, [command.name for command in subcommands()]) if word.isalpha() else ""
     if not guess:
         return ""
     advice = f"to send it as a message, put -- before it: tau -- {word}."

@@ -10,10 +10,10 @@ from msgspec import json, to_builtins
 from tau.base.errors import ConfigError, TauError, UsageError
 from tau.base.files import typed_path, write_atomic
 from tau.base.late import late
-from tau.cli.flags import RELAY_FLAGS
 from tau.cli.main import report_problem, write_stdout
 from tau.cli.parse import ParsedArgs, parse
 from tau.cli.signals import Signals
+from tau.cli.subcommand_flags import own_flags
 from tau.cli.subcommand_help import usage_line
 from tau.relay import config as configs
 from tau.relay.config import RelayHome
@@ -28,7 +28,7 @@ ACTIONS = ("run", "init", "check", "show", "schema", "status", "allow")
 
 def run(words: Sequence[str]) -> int:
     """Raises TauError."""
-    parsed = parse(list(words), RELAY_FLAGS)
+    parsed = parse(list(words), own_flags("relay"))
     if parsed.problem:
         raise UsageError(parsed.problem)
     verbs: tuple[Callable[[RelayHome, ParsedArgs], int], ...]
