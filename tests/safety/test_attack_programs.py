@@ -3,10 +3,13 @@
 import asyncio
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tau.backends.web.addresses import WebError
+from tau.backends.web.converters import read_locally
 from tau.base.programs import avoid_folders, find_program
 from tau.base.run import OUTSIDE, LocalRunner, capture
 from tau.coding.search import rg
@@ -46,6 +49,24 @@ def test_program_of_the_workspace_does_not_run_outside(tau: Program, tmp_path: P
     tau.ask("Go.", PATH=path)
     tau.run("doctor", PATH=path)
     assert not ran.exists(), ran.read_text()
+
+
+def test_converter_of_pages_is_not_one_of_the_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(tmp_path / "bin", tmp_path / "ran", "trafilatura")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr("tau.base.programs._Avoided.folders", ())
+    avoid_folders([tmp_path])
+
+    async def main() -> None:
+        runner = LocalRunner()
+        with suppress(WebError):  # unless it is installed elsewhere
+            await read_locally("trafilatura", "<p>Text</p>", runner)
+        runner.close()
+
+    asyncio.run(main())
+    assert not (tmp_path / "ran").exists()
 
 
 def test_command_that_runs_outside_finds_no_program_of_the_workspace(

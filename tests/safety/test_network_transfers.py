@@ -253,6 +253,20 @@ def test_a_refused_transfer_is_noted_and_fails_inside(place: Path) -> None:
     asyncio.run(main())
 
 
+def test_a_transfer_among_other_commands_fails_with_advice(place: Path) -> None:
+    async def main() -> None:
+        ui = ScriptedUi(1)
+        async with session(place, ui) as rig:
+            output = await rig.output("git commit -q --allow-empty -m mine && git push origin main")
+            assert output.is_error and "only as a plain, separate command]" in str(output.content)
+            for text in ("false", "git log nothing", "echo push; git commit"):
+                assert "separate command" not in str((await rig.output(text)).content)
+            assert not (await rig.output("git push origin main")).is_error
+        assert len(ui.asked) == 1
+
+    asyncio.run(main())
+
+
 def test_hooks_do_not_run_outside(place: Path) -> None:
     async def main() -> None:
         ran = place / "ran"

@@ -15,7 +15,7 @@ from tau.base.programs import find_program
 from tau.base.sizes import MIB
 from tau.config.json_file import read_json, read_limited
 from tau.config.paths import Paths
-from tau.config.program_markers import PROJECT_FOLDERS, definition_names, folder_names
+from tau.config.program_markers import PROJECT_FOLDERS, definition_names, folder_names, plugin_folders
 
 yaml12 = late("yaml12")
 
@@ -63,7 +63,8 @@ def config_places(names: Sequence[str], cwd: Path, paths: Paths) -> Iterator[tup
         for inner in ("", *PROJECT_FOLDERS)
         if os.path.lexists(f"{folder}/{inner}")
     ]
-    places = [*((place, True) for place in projects), (paths.home, False), (Path.home(), False)]
+    own = (paths.home, Path.home(), *plugin_folders(paths))
+    places = [*((place, True) for place in projects), *((place, False) for place in own)]
     for place, is_project in places:
         for name in names:
             if os.path.lexists(f"{place}/{name}"):
@@ -107,6 +108,12 @@ def merge_definitions(
             if not isinstance(own, dict):
                 problems.append(f"{origin}: the {kind.noun} {name} must be an object.")
                 continue
+            if isinstance(
+                languages := own.get("extensionToLanguage"), dict
+            ):  # as plugins of Claude Code write it
+                own = {**own, "fileTypes": list(languages)}
+                own |= {"languageId": next(iter(languages.values()))} if len(languages) == 1 else {}
+                own["command"] = str(own.get("command")).replace("${CLAUDE_PLUGIN_ROOT}", str(path.parent))
             before = fields.get(name, {})
             supplied = is_project and bool(set(own) - kind.harmless)
             merged = {**before, **own, "origin": origin, "project": before.get("project", False) or supplied}

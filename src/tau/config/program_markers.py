@@ -21,7 +21,7 @@ def definition_names(stem: str) -> tuple[str, ...]:
 def may_have_programs(table: Path, stem: str, cwd: Path, paths: Paths) -> bool:
     """Whether something there is named in the table, or can define programs. Never a wrong no."""
     own = definition_names(stem)
-    for folder in (paths.home, typed_path("~")):
+    for folder in (paths.home, typed_path("~"), *plugin_folders(paths)):
         if any(os.path.lexists(f"{folder}/{name}") for name in own):
             return True
     text = table.read_text(encoding="utf-8")
@@ -30,6 +30,13 @@ def may_have_programs(table: Path, stem: str, cwd: Path, paths: Paths) -> bool:
         if len(names) > MAX_CHECKED or any(_is_known(name, text, own) for name in names):
             return True
     return False
+
+
+def plugin_folders(paths: Paths) -> list[Path]:
+    """The user's installed plugins."""
+    folder = paths.home / "plugins"
+    names = sorted(name for name in folder_names(folder) if not name.startswith("."))
+    return [folder / name for name in names if os.path.isdir(f"{folder}/{name}")]  # noqa: PTH112
 
 
 def folder_names(folder: Path) -> Iterator[str]:

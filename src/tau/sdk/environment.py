@@ -64,6 +64,7 @@ debuggers = late("tau.sdk.debuggers")
 dap = late("tau.backends.dap")
 lsp = late("tau.backends.lsp")
 markers = late("tau.config.program_markers")
+trust = late("tau.config.trust")
 edit_diagnostics = late("tau.coding.lsp.edit_diagnostics")
 fences = late("tau.coding.untrusted_text")
 nested = late("tau.coding.nested_instructions")
@@ -317,10 +318,16 @@ async def add_code_intelligence(
     if options.wrap_runner or options.disk or not _has_files(options.cwd):
         return resources, None
     runner, paths, settings, environ, services = shared
+
+    def has_changed() -> bool:
+        return not options.trust and trust.has_changed(options.cwd, paths)
+
     if settings.debug.enabled and markers.may_have_programs(dap.TABLE, "dap", options.cwd, paths):
         sessions = await debuggers.open_debuggers(
             options.cwd, paths, environ, runner, services, trusted=trusted
         )
+        if sessions is not None:
+            sessions.has_changed = has_changed
         resources = replace(resources, debuggers=sessions)
     if not options.lsp or not settings.lsp.enabled or (options.agent and not settings.task.enable_lsp):
         return resources, None
@@ -331,6 +338,8 @@ async def add_code_intelligence(
         servers = await language_servers.open_language_servers(
             options.cwd, settings.lsp, paths, environ, runner, services, trusted=trusted
         )
+        if servers is not None:
+            servers.has_changed = has_changed
     if servers is None:
         return resources, None
     hook = edit_diagnostics.EditDiagnostics(servers, settings.lsp, environment.queue, options.cwd)

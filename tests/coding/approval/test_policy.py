@@ -105,8 +105,8 @@ def test_writes(base: Path, workspace: Workspace, path: str, verdicts: str) -> N
 
 
 def test_own_files_are_protected_in_any_case(base: Path) -> None:
-    workspace = Workspace.of((base / "home",), (base / "home" / ".tau" / "agent",))
-    effects = Effects(writes=(base / "home" / ".TAU" / "Agent" / "notes.txt",))
+    workspace = Workspace.of((base / "home",), (base / "home" / "own",))
+    effects = Effects(writes=(base / "home" / "OWN" / "notes.txt",))
     assert verdicts_of(effects, workspace) == ["ask", "ask", "deny", "allow"]
 
 

@@ -12,6 +12,7 @@ import pytest
 import tau
 from tau.ai.faux import FauxStep, Use
 from tau.ai.wire import ToolResultMessage
+from tau.base.errors import ToolError
 from tau.coding.debug.call import READ_ONLY, DebugAction, DebugDetails
 from tau.coding.tools.debug import Debug
 from tests.backends.dap.adapters import FAKE
@@ -271,3 +272,21 @@ def test_details_have_the_snapshot_for_the_screen(tmp_path: Path, program: Path)
     assert details.state == "stopped" and details.timed_out is False
     assert details.source == [(1, "one"), (2, "two"), (3, "three"), (4, "four")]
     assert details.snapshot and details.snapshot.stop and details.snapshot.stop.top
+
+
+def test_the_question_shows_all_that_the_debugger_gets(tmp_path: Path, program: Path) -> None:
+    data = "QUJD" * 200
+    calls: list[dict[str, Any]] = [
+        {"action": "launch", "program": "main.x", "file": "main.x", "line": 2, "condition": "evil()"},
+        {"action": "set_breakpoint", "function": "f", "hit_condition": "evil()", "exceptions": ["raised"]},
+        {"action": "data_breakpoint_info", "name": "evil()"},
+        {"action": "write_memory", "memory_reference": "0x10", "data": data},
+    ]
+    for given in calls:
+        params, _ = Debug().decode(given)
+        [shown] = Debug().effects(params, tmp_path).runs
+        told = [text for key, text in given.items() if isinstance(text, str) and key != "action"]
+        assert all(text in shown for text in told), shown
+    params, _ = Debug().decode({"action": "set_breakpoint", "function": "f", "condition": "a\x1b[8mevil()"})
+    with pytest.raises(ToolError, match="control"):
+        Debug().effects(params, tmp_path)

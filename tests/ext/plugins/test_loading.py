@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from tau.ai.faux import Say, Use
+from tau.backends.lsp.config import TABLE, find_servers
 from tau.config.discovery.registry import CapabilityRegistry, DiscoveryOptions
 from tau.config.paths import user_paths
+from tau.config.program_markers import may_have_programs
 from tau.config.settings import HooksSettings
 from tau.ext.hooks.hook_files import load_hooks
 from tests.ext.extensions.host import opened
@@ -98,3 +100,19 @@ def test_paths_and_tables_in_a_manifest_count(tmp_path: Path) -> None:
     assert found.items("agents") == []
     hooks = load_hooks(found, HooksSettings()).hooks
     assert len(hooks) == 2 and {one.plugin_root for one in hooks} == {plugins.store.folder / "demo"}
+
+
+def test_language_servers_of_a_plugin_are_used(tmp_path: Path) -> None:
+    source = hooked(tmp_path / "src")
+    (source / "serve").write_text("#!/bin/sh\n")
+    (source / "serve").chmod(0o755)
+    server = {"command": "${CLAUDE_PLUGIN_ROOT}/serve", "extensionToLanguage": {".zig": "zig"}}
+    (source / ".lsp.json").write_text(json.dumps({"zig-server": server}))
+    plugins = manage(tmp_path)
+    assert not may_have_programs(TABLE, "lsp", tmp_path, plugins.paths)
+    plugins.install(str(source))
+    assert may_have_programs(TABLE, "lsp", tmp_path, plugins.paths)
+    found = find_servers(tmp_path, plugins.paths, {"PATH": "/usr/bin"}, trusted=False)
+    [spec] = [one for one in found.usable if one.name == "zig-server"]
+    assert spec.argv == [str(plugins.store.folder / "demo" / "serve")]
+    assert spec.matches(Path("a.zig")) and spec.language_of(Path("a.zig")) == "zig"

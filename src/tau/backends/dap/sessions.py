@@ -145,6 +145,7 @@ class DebugSessions:
     ) -> None:
         self.cwd, self._runner, self._paths, self._environ = cwd, runner, paths, environ
         self.found, self.trusted = found, trusted
+        self.has_changed: Callable[[], bool] = lambda: False  # what the project says, since it was trusted
         self._group = asyncio.TaskGroup()
         self._sessions: list[DebugSession] = []
         self._count = 0
@@ -162,12 +163,14 @@ class DebugSessions:
             await session.end()
         await self._group.__aexit__(None, None, None)
 
+    def _find(self) -> FoundAdapters:
+        trusted = self.trusted and not self.has_changed()
+        return find_adapters(self.cwd, self._paths, self._environ, trusted=trusted)
+
     async def look_again(self) -> None:
         """Read the configuration again if its files changed."""
         if stamps_of(KIND.names, self.cwd, self._paths) != self.found.stamps:
-            self.found = await asyncio.to_thread(
-                find_adapters, self.cwd, self._paths, self._environ, trusted=self.trusted
-            )
+            self.found = await asyncio.to_thread(self._find)
 
     @property
     def last(self) -> DebugSession | None:

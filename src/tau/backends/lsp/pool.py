@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,7 @@ class LanguageServers:
     ) -> None:
         self.cwd, self._runner, self._paths, self._environ = cwd, runner, paths, environ
         self.found, self.trusted = found, trusted
+        self.has_changed: Callable[[], bool] = lambda: False  # what the project says, since it was trusted
         self.lspmux = Lspmux(found.root, runner, environ)
         self._group = asyncio.TaskGroup()
         self._servers: dict[str, LanguageServer] = {}
@@ -111,13 +112,15 @@ class LanguageServers:
         hint = f" Missing: {'; '.join(known[:4])}." if known else ""
         raise LspError(f"no language server is configured for {path.name}.{hint}".rstrip("."))
 
+    def _find(self) -> FoundServers:
+        trusted = self.trusted and not self.has_changed()
+        return find_servers(self.cwd, self._paths, self._environ, trusted=trusted)
+
     async def look_again(self, *, force: bool = False) -> None:
         """Read the configuration again if its files changed."""
         if force or stamps_of(KIND.names, self.cwd, self._paths) != self.found.stamps:
             before = self.found
-            self.found = await asyncio.to_thread(
-                find_servers, self.cwd, self._paths, self._environ, trusted=self.trusted
-            )
+            self.found = await asyncio.to_thread(self._find)
             if before.usable != self.found.usable:
                 for name, server in tuple(self._servers.items()):
                     if server.spec not in self.found.usable:

@@ -1,6 +1,5 @@
 """Converts pages with what the user chose: trafilatura, lynx, or the services of Parallel and Jina."""
 
-import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -8,6 +7,7 @@ from msgspec import DecodeError, json
 
 from tau.backends.web.addresses import WebError, WebUrl, parse_web_url
 from tau.backends.web.client import GuardedRequest, WebClient
+from tau.base.programs import find_program
 from tau.base.run import OUTSIDE, Limits, Runner, capture
 from tau.base.sizes import MIB
 
@@ -21,7 +21,7 @@ PROGRAMS = {
 
 async def read_locally(name: str, source: str, run: Runner) -> str:
     """Raises WebError."""
-    program = shutil.which(PROGRAMS[name][0])
+    program = find_program(PROGRAMS[name][0])
     if program is None:
         raise WebError(f"{name} is not installed.")
     command = [program, *PROGRAMS[name][1:]]

@@ -32,12 +32,13 @@ class GitError(TauError):
 
 
 class CommitRepository(Struct, frozen=True):
-    """The work tree at `root`; `folder` is its git directory."""
+    """The work tree at `root`; `folder` is its git directory. `options` go before each command of Git."""
 
     root: Path
     folder: Path
     runner: Runner
     program: str
+    options: tuple[str, ...] = ()
 
     async def git(
         self,
@@ -47,7 +48,8 @@ class CommitRepository(Struct, frozen=True):
         limit_s: float = QUERY_S,
     ) -> bytes:
         """Its stdout. Raises GitError."""
-        return await _run(self.runner, self.program, self.root, words, stdin, env, limit_s)
+        start = (self.program, *self.options)
+        return await _run(self.runner, start, self.root, words, stdin, env, limit_s)
 
     async def line(self, *words: str, env: Mapping[str, str] | None = None) -> str:
         """The output of a query as text, "" if it fails."""
@@ -98,7 +100,7 @@ async def open_repository(cwd: Path, runner: Runner) -> CommitRepository:
         raise TauError("Install Git: the git program was not found.")
     try:
         words = ("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir")
-        found = await _run(runner, program, cwd, words, None, None, QUERY_S)
+        found = await _run(runner, (program,), cwd, words, None, None, QUERY_S)
     except GitError as error:
         if "safe.directory" in str(error):
             raise
@@ -109,7 +111,7 @@ async def open_repository(cwd: Path, runner: Runner) -> CommitRepository:
 
 async def _run(
     runner: Runner,
-    program: str,
+    start: tuple[str, ...],
     cwd: Path,
     words: tuple[str, ...],
     stdin: bytes | None,
@@ -119,7 +121,7 @@ async def _run(
     with tempfile.NamedTemporaryFile(prefix="tau-git-") as errors:
         full = {**secret_environ(), **QUIET, "TAU_ERRORS": errors.name, "LC_ALL": "C.UTF-8", **(env or {})}
         started = await runner.start(
-            (*_ERRORS_APART, program, "--literal-pathspecs", *words),
+            (*_ERRORS_APART, *start, "--literal-pathspecs", *words),
             cwd=cwd,
             env=full,
             sandbox=OUTSIDE,

@@ -19,7 +19,6 @@ from tau.backends.dap.protocol import (
 from tau.backends.dap.session import DebugSession, SessionState
 from tau.backends.dap.sessions import DebugSessions
 from tau.base.errors import ToolError
-from tau.base.text import clean_line, shortened
 from tau.coding.files.paths import resolve
 from tau.coding.ports import CodingContext
 
@@ -231,19 +230,29 @@ def _breakpoint_problem(params: DebugParams) -> str:
 
 
 def described(params: DebugParams) -> str:
-    """What an action that is not only reading does, as an approval shows it."""
+    """What an action that is not only reading does, as an approval shows it: all that the debugger gets."""
     match params.action:
         case "launch":
-            return f"debug: {shlex.join([params.program or '', *params.args])}"
+            what = shlex.join([params.program or "", *params.args])
         case "attach":
             place = f"{params.host or '127.0.0.1'}:{params.port}" if params.pid is None else str(params.pid)
-            return f"debug: attach to {place}"
+            what = f"attach to {place}"
         case "evaluate":
-            return f"debug: evaluate {params.expression}"
+            what = f"evaluate {params.expression}"
         case "custom_request":
-            return f"debug: {params.command} {json.encode(params.arguments).decode()}"
+            what = f"{params.command} {json.encode(params.arguments).decode()}"
         case "write_memory":
-            return f"debug: write {shortened(params.data or '', 200)} at {params.memory_reference}"
-    place = f"{params.file}:{params.line}" if params.file else params.function or ""
-    more = (place, params.instruction_reference, params.data_id, params.condition, params.log_message)
-    return clean_line(" ".join(("debug:", params.action, *(str(each) for each in more if each))))
+            what = f"write {params.data} at {params.memory_reference}"
+        case action:
+            what = action
+    named = {
+        "at": f"{params.file}:{params.line}" if params.file else params.function,
+        "instruction": params.instruction_reference,
+        "data": params.data_id,
+        "variable": params.name,
+        "if": params.condition,
+        "at hit": params.hit_condition,
+        "print": params.log_message,
+        "exceptions": " ".join(params.exceptions or ()),
+    }
+    return " ".join((f"debug: {what}", *(f"{key} {value}" for key, value in named.items() if value)))

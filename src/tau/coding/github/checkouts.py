@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tau.backends.github.gh import Gh
 from tau.backends.github.names import (
@@ -36,8 +37,8 @@ MAX_PULL_REQUESTS = 50
 MAX_SHOWN = 10
 FETCH_S = 600.0
 LOCK_S, LOCK_PAUSE_S = 300.0, 0.1
-# A relative core.hooksPath leads to files of whoever wrote the pull request.
-_NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
+# core.hooksPath may lead to files that the agent, or whoever wrote the pull request, can change.
+_NO_HOOKS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
 CHECKOUT_FIELDS = (
     *("number", "title", "url", "headRefName", "headRefOid", "headRepository", "headRepositoryOwner"),
     *("isCrossRepository", "maintainerCanModify"),
@@ -208,7 +209,7 @@ class PullRequestCheckouts:
         if place is None:
             if path.exists() or path.is_symlink():
                 raise ToolError(f"{path} exists but is no work tree of {branch}; move it away first.")
-            await repository.git(*_NO_HOOKS, "worktree", "add", "--quiet", str(path), branch, limit_s=FETCH_S)
+            await repository.git("worktree", "add", "--quiet", str(path), branch, limit_s=FETCH_S)
         values = (remote_branch, pr.url, _flag(pr.is_cross_repository), _flag(pr.maintainer_can_modify))
         pairs = {"remote": remote, "merge": f"refs/heads/{remote_branch}", "pushRemote": remote}
         pairs |= {f"tauPr{key}": value for key, value in zip(_KEYS, values, strict=True)}
@@ -245,7 +246,7 @@ class PullRequestCheckouts:
         lost = (await repository.line("log", "--oneline", current, "--not", head, "--remotes")).splitlines()
         changed: list[str] = []
         if place is not None:
-            tree = CommitRepository(place, repository.folder, repository.runner, repository.program)
+            tree = replace(repository, root=place)
             changed = (await tree.git("status", "--porcelain")).decode("utf-8", "replace").splitlines()
         if lost or changed:
             items = [*(f"commit {one(row)}" for row in lost), *(f"file {one(row)}" for row in changed)]
@@ -258,7 +259,7 @@ class PullRequestCheckouts:
         if place is None:
             await repository.git("branch", "--force", branch, head)
         else:
-            await tree.git(*_NO_HOOKS, "reset", "--quiet", "--hard", head)
+            await tree.git("reset", "--quiet", "--hard", head)
 
     async def _remote(self, repository: CommitRepository, found: "_Resolved") -> str:
         """The remote of the fork: one with its address, else a new one."""
@@ -275,7 +276,7 @@ class PullRequestCheckouts:
         return free
 
     async def push(self, target: PushTarget, *, with_lease: bool) -> None:
-        """Hooks apply. Raises ToolError."""
+        """Without hooks: they would run outside the sandbox. Raises ToolError."""
         repository = await _open(self._cwd, self._runner)
         current = await repository.line("symbolic-ref", "--quiet", "HEAD")
         source = "HEAD" if current == f"refs/heads/{target.branch}" else f"refs/heads/{target.branch}"
@@ -298,7 +299,7 @@ class _Resolved(Struct, frozen=True):
 
 async def _open(cwd: Path, runner: Runner) -> CommitRepository:
     try:
-        return await open_repository(cwd, runner)
+        return replace(await open_repository(cwd, runner), options=_NO_HOOKS)
     except TauError as error:
         raise ToolError(str(error)) from None
 

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import re
 import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 QUERY_S = 10.0
 MAX_ANSWER_BYTES = 256 * 1024
 GUARDED = ("config", "config.worktree", "hooks", "info/attributes", "commondir", "gitdir")
+
+
+_TRANSFER = r"\bgit\b[^;&|\n]*\s(?:push|fetch|pull|clone)\b"
 
 
 class TransferPlan(Struct, frozen=True, kw_only=True):
@@ -108,6 +112,15 @@ class GitTransfers:
             folder=repository.common,
             writable=tuple(dict.fromkeys(places)),
             then=await self._rest(transfer, repository, remote),
+        )
+
+    def hint(self, text: str) -> str:
+        """What helps a failed command that has a transfer among others."""
+        policy = self._contained.session.policy
+        if policy is None or policy.network == "off" or re.search(_TRANSFER, text) is None:
+            return ""
+        return (
+            "Sandbox: a Git transfer gets the network and the user's keys only as a plain, separate command"
         )
 
     async def _plan_clone(self, clone: GitClone, program: str) -> TransferPlan | None:

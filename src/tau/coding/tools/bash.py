@@ -135,6 +135,9 @@ class Bash(Tool[BashParams]):
             output = command.report()
         if transfer is not None:
             output = _with_note(output, transfer.note)
+        elif output.is_error and self._sandbox is not None:
+            hint = self._sandbox.commands.transfers.hint(plan.command)
+            output = _with_note(output, hint) if hint else output
         for attempt in command.blocked:
             if attempt.kind in ("write", "socket"):  # a connection was asked about while the request waited
                 return await self._run_again(attempt, output, params, plan, seconds, ctx)

@@ -93,7 +93,9 @@ class Plugins:
                     lines.append(f"{record.name} was not updated: it would run more than before.")
                     continue
                 new = self.store.install(offer.folder, record.source, commit=offer.commit, name=record.name)
-            lines.append(f"Updated {new.name} to {new.version or new.hash[:12]}.")
+            lines.append(
+                f"Updated {new.name} to {new.version} {(new.commit or new.hash)[:12]}.".replace("  ", " ")
+            )
         versions = {one.name: one.version for one in self.packages.records()}
         if any(not names or name in names for name in versions):
             self.packages.update()  # all, since their versions have to fit

@@ -118,7 +118,9 @@ async def _clone(source: PluginSource, target: Path) -> str:
     )
     code, output = await run(argv, target.parent, env=environ)
     if code:
-        raise TauError(f"Fetching {source.text} with git failed: {last_line(output)}")
+        fatal = next((line for line in output.splitlines() if line.startswith("fatal: ")), "")
+        why = fatal.removeprefix("fatal: ") or last_line(output)
+        raise TauError(f"Fetching {source.text} with git failed: {why}")
     if wanted := source.sha or source.ref:
         if wanted.startswith("-"):
             raise TauError(f'"{wanted}" is not a branch, tag or commit.')
@@ -138,7 +140,7 @@ def _inner(base: Path, folder: str) -> Path:
     """A folder below the base, which no link leads out of. Raises TauError."""
     inner = base / folder if folder else base
     if not Path(os.path.realpath(inner)).is_relative_to(os.path.realpath(base)) or not inner.is_dir():
-        raise TauError(f'There is no folder "{folder}" in {base}.')
+        raise TauError(f'There is no folder "{folder}" in {base.name}.')
     return inner
 
 

@@ -14,6 +14,7 @@ from msgspec import DecodeError, json
 
 from tau.base.errors import TauError
 from tau.base.files import locked, make_private
+from tau.base.programs import find_program
 from tau.base.version import VERSION
 from tau.ext.plugins.fetch import last_line, run
 from tau.ext.plugins.store import PluginRecord
@@ -115,7 +116,7 @@ async def _install(requirements: Sequence[str], target: Path) -> None:
     ]
     own = dict(one for folder in usual for one in _distributions(folder))
     own["tau-agent"] = VERSION
-    uv = shutil.which("uv")
+    uv = find_program("uv")
     head = (
         (uv, "pip", "install", "--python", sys.executable)
         if uv

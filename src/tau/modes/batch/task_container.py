@@ -7,7 +7,9 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
+from tau.base.errors import TauError
 from tau.base.files import make_private
+from tau.base.text import clean_line
 
 TESTS, SOLUTION, LOGS = "/tests", "/solution", "/logs"
 REWARD_FOLDER = f"{LOGS}/verifier"
@@ -51,7 +53,8 @@ class ContainerRoot:
     @property
     def tops(self) -> list[str]:
         """The folders of / that belong to the task."""
-        used = [self._container.workdir, *(place for _, place in self._container.copies), LOGS]
+        named = [self._container.workdir, *(place for _, place in self._container.copies), LOGS]
+        used = [os.path.normpath(f"/{one.lstrip('/')}") for one in named]
         return list(dict.fromkeys("/" + PurePosixPath(one).parts[1] for one in used if one != "/"))
 
     @property
@@ -66,8 +69,11 @@ class ContainerRoot:
             _copy(Path(source), self.path(place))
 
     def path(self, inside: str) -> Path:
-        """Where a path of the container is here."""
-        return self._folder / inside.lstrip("/")
+        """Where a path of the container is here. Raises TauError for one that a link leads out of it."""
+        place = self._folder / os.path.normpath(f"/{inside}").lstrip("/")
+        if not Path(os.path.realpath(place.parent)).is_relative_to(os.path.realpath(self._folder)):
+            raise TauError(f'The path "{clean_line(inside)}" leads out of the container.')
+        return place
 
     def place_tests(self) -> None:
         """For the check: fresh tests, and no reward but the one that it writes."""
@@ -112,7 +118,7 @@ def _empty(folder: Path) -> None:
 def _place(files: Sequence[tuple[str, str]], folder: Path) -> None:
     _empty(folder)
     for source, name in files:
-        _copy(Path(source), folder / name)
+        _copy(Path(source), folder / os.path.normpath(f"/{name}").lstrip("/"))
 
 
 def _copy(source: Path, target: Path) -> None:
