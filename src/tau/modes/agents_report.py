@@ -22,6 +22,8 @@ def agent_state(row: "AgentProgress") -> str:
     """How its work is going, in a word or two."""
     if row.waiting:
         return "waiting for you"
+    if row.status == "aborted" and row.state == "parked":
+        return "interrupted"  # tau ended while it worked; a message continues it
     is_stalled = row.status == "running" and row.quiet_ms >= STALLED_MS
     return "stalled" if is_stalled else row.status
 

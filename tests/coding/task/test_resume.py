@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tau.ai.faux import Say, Use, Wait
 from tau.coding.session.session import Session
+from tau.modes.agents_report import agent_state
 from tests.coding.task.play import Play, finish, results_in, session_of, task, yielded
 from tests.support.idle import until
 
@@ -26,7 +27,7 @@ def test_running_agents_are_parked_and_revived_by_a_message(tmp_path: Path) -> N
         play = Play([[Say("ok")]], lambda assignment, turn: yielded("continued"))
         async with session_of(play, tmp_path, resume=str(path)) as session:
             row = session.team().row("Slow")
-            assert row is not None and row.status == "aborted"
+            assert row is not None and row.status == "aborted" and agent_state(row) == "interrupted"
             await session.go_on(results=True)
             assert "Slow was interrupted" in results_in(session)[-1]
             receipt = await session.team().mail.send("Main", "Slow", "go on")

@@ -12,7 +12,7 @@ from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import CustomMessage, UserMessage
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
-from tau.base.run import Limits
+from tau.base.run import Limits, capture
 from tau.base.sizes import MIB
 from tau.coding.session.entries import CustomEntry
 from tau.ext.extensions.containment import ExtensionLog
@@ -86,18 +86,14 @@ class SessionActions(HostClient):
             env=env,
             limits=Limits(timeout=timeout),
         )
-        output, size = bytearray(), 0
         self._extension.processes.add(process)
         try:
             async with process:
-                async for chunk in process.output():
-                    size += len(chunk)
-                    output += chunk[: max(MAX_OUTPUT_BYTES - len(output), 0)]
-                end = await process.wait()
+                done = await capture(process, max_bytes=MAX_OUTPUT_BYTES)
         finally:
             self._extension.processes.discard(process)
-        text = output.decode("utf-8", "replace")
-        return ExecResult(text, end.code, end.timed_out, size > len(output))
+        text = done.output.decode("utf-8", "replace")
+        return ExecResult(text, done.exit.code, done.exit.timed_out, done.dropped_bytes > 0)
 
     @on_loop
     async def complete(

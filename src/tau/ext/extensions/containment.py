@@ -24,18 +24,8 @@ MAX_LOG_BYTES = MIB
 OWN_FOLDER = str(Path(__file__).parents[2])
 SIGNALS = [
     number
-    for name in (
-        "SIGINT",
-        "SIGTERM",
-        "SIGHUP",
-        "SIGWINCH",
-        "SIGCONT",
-        "SIGTSTP",
-        "SIGCHLD",
-        "SIGUSR1",
-        "SIGUSR2",
-    )
-    if (number := getattr(signal, name, None)) is not None
+    for name in ("INT", "TERM", "HUP", "WINCH", "CONT", "TSTP", "CHLD", "USR1", "USR2")
+    if (number := getattr(signal, f"SIG{name}", None)) is not None
 ]
 NO_INPUT = "The terminal is not available to extensions; use ctx.ui.input."
 

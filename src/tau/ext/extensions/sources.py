@@ -114,13 +114,8 @@ class SourceList:
 
     def _append(self, source: ExtensionSource) -> None:
         real = os.path.realpath(source.file)
-        if (
-            real in self._seen
-            or source.id in self._disabled
-            or f"{source.kind}s:{source.name}" in self._disabled
-        ):
-            return
-        if source.kind == "extension" and f"extension-modules:{source.name}" in self._disabled:
+        kind, _, name = source.id.partition(":")
+        if real in self._seen or {source.id, f"{kind}s:{name}"} & self._disabled:
             return
         self._seen.add(real)
         self.sources.append(source)

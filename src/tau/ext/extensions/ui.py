@@ -120,23 +120,22 @@ class ExtensionUi(ExtensionDialogs):
     @on_loop
     def working_message(self, text: str | None) -> None:
         """What the line of the running agent says; None restores it."""
+        self._place("working_message", text)
+
+    def _place(self, name: OnScreen, what: Any) -> None:
         if (screen := self._screen) is not None:
-            self._extension.shown["working_message", ""] = lambda: screen.working_message(None)
-            screen.working_message(text)
+            self._extension.shown[name, ""] = lambda: getattr(screen, name)(None)
+            getattr(screen, name)(what)
 
     @on_loop
     def header(self, lines: Sequence[str] | None) -> None:
         """Lines above the conversation's end, up to 12; None removes them."""
-        if (screen := self._screen) is not None:
-            self._extension.shown["header", ""] = lambda: screen.header(None)
-            screen.header(lines)
+        self._place("header", lines)
 
     @on_loop
     def footer(self, lines: Sequence[str] | None) -> None:
         """Lines below the editor, up to 12; None removes them."""
-        if (screen := self._screen) is not None:
-            self._extension.shown["footer", ""] = lambda: screen.footer(None)
-            screen.footer(lines)
+        self._place("footer", lines)
 
     @on_loop
     def editor_text(self) -> str:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tau.base.errors import TauError
 from tau.base.files import typed_path
-from tau.base.run import Limits, LocalRunner
+from tau.base.run import Limits, LocalRunner, capture
 
 MAX_OUTPUT_BYTES = 64_000
 TIMEOUT_S = 600
@@ -69,12 +69,9 @@ async def run(argv: Sequence[str], cwd: Path, *, env: dict[str, str] | None = No
             process = await runner.start(list(argv), cwd=cwd, env=env, limits=Limits(timeout=TIMEOUT_S))
         except OSError as error:
             raise TauError(f"{argv[0]} cannot run: {error.strerror or error}.") from error
-        output = bytearray()
         async with process:
-            async for chunk in process.output():
-                output += chunk[: max(MAX_OUTPUT_BYTES - len(output), 0)]
-            end = await process.wait()
-    return -1 if end.code is None else end.code, output.decode("utf-8", "replace")
+            done = await capture(process, max_bytes=MAX_OUTPUT_BYTES)
+    return -1 if done.exit.code is None else done.exit.code, done.output.decode("utf-8", "replace")
 
 
 async def fetch(source: PluginSource, stage: Path) -> tuple[Path, str]:
