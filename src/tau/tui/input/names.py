@@ -2,6 +2,8 @@
 
 from collections.abc import Collection
 
+from tau.tui.input.key_tables import TABLES
+
 MODIFIERS = ("ctrl", "alt", "shift", "super")
 
 # fmt: off
@@ -11,44 +13,7 @@ NAMED_KEYS = frozenset((
 )) | {f"f{number}" for number in range(1, 36)}
 # fmt: on
 
-_MODIFIER_ALIASES = {
-    "control": "ctrl",
-    "ctl": "ctrl",
-    "c": "ctrl",
-    "option": "alt",
-    "opt": "alt",
-    "meta": "alt",
-    "m": "alt",
-    "s": "shift",
-    "cmd": "super",
-    "command": "super",
-    "win": "super",
-    "windows": "super",
-}
-_KEY_ALIASES = {
-    "esc": "escape",
-    "return": "enter",
-    "cr": "enter",
-    "del": "delete",
-    "ins": "insert",
-    "bs": "backspace",
-    "spacebar": "space",
-    "pgup": "pageUp",
-    "pgdn": "pageDown",
-    "pgdown": "pageDown",
-    "page_up": "pageUp",
-    "page_down": "pageDown",
-    "page-up": "pageUp",
-    "page-down": "pageDown",
-    "plus": "+",
-    "minus": "-",
-    "arrowup": "up",
-    "arrowdown": "down",
-    "arrowleft": "left",
-    "arrowright": "right",
-    "prtsc": "printScreen",
-}
-_BY_LOWER = {name.lower(): name for name in NAMED_KEYS} | _KEY_ALIASES
+_BY_LOWER = {name.lower(): name for name in NAMED_KEYS} | TABLES.aliases
 _LABELS = {"escape": "Esc", "pageUp": "PageUp", "pageDown": "PageDown", "printScreen": "PrintScreen"}
 
 
@@ -67,7 +32,7 @@ def normalize_key(written: str) -> str:
     held: set[str] = set()
     for part in head:
         modifier = part.strip().lower()
-        modifier = _MODIFIER_ALIASES.get(modifier, modifier)
+        modifier = TABLES.modifier_aliases.get(modifier, modifier)
         if modifier not in MODIFIERS:
             raise ValueError(f"{part.strip()!r} is not a modifier (use ctrl, alt, shift or super)")
         held.add(modifier)
