@@ -31,7 +31,7 @@ TerminalId = Literal[
 
 
 class _TerminalTable(Struct, frozen=True, rename="camel"):
-    """How terminals are recognized, by TERM, TERM_PROGRAM and variables of their own, and what each can do."""
+    """How terminals are recognized, by TERM, TERM_PROGRAM and own variables, and what each can do."""
 
     by_term: dict[str, TerminalId]
     by_program: dict[str, TerminalId]
