@@ -201,7 +201,7 @@ def test_request_body_is_sent() -> None:
 def test_rate_limit_says_how_long_to_wait() -> None:
     error = failed(CLAUDE, Status(429, "Slow down.", retry_after="17"))
     assert (error.status, error.retryable, error.retry_after) == (429, True, 17)
-    assert str(error) == "acme answered 429: Slow down. (request req_fake)"
+    assert str(error) == "acme answered 429: Slow down (request req_fake)."
 
 
 @pytest.mark.parametrize("status", [500, 503, 529])

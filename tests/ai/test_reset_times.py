@@ -48,5 +48,5 @@ def test_reset_time_is_found_in_a_sentence() -> None:
 
 def test_request_id_is_shown_to_the_user() -> None:
     error = error_from_status(500, {"x-request-id": "req_1\x1b[2J"}, b"{}", now=NOW, provider="p")
-    assert str(error).endswith("(request req_1)")
+    assert str(error).endswith(" (request req_1).")
     assert "request" not in str(error_from_status(500, {}, b"{}", now=NOW, provider="p"))

@@ -41,7 +41,7 @@ return [e['name'] for e in seen['elements'] if e['role'] == 'heading']"""
 STATES = """seen = (await tab.observe())['elements']
 named = [e for e in seen if e['name'] in ('Name', 'Color', 'Gift')]
 return [(e.get('value'), e.get('checked'), e.get('required')) for e in named]"""
-EVENTS = """await wait(50)
+EVENTS = """await page.wait_for_load_state("networkidle")
 logged = await tab.console()
 asked = [(e['url'][-8:], e.get('status')) for e in await tab.requests() if 'missing' in e['url']]
 return [e['text'] for e in logged[:3]], asked[-1:]"""

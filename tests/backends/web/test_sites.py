@@ -300,6 +300,119 @@ CASES: dict[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
         },
         ("# CVE-2026-1", "Bad", "- https://r.example"),
     ),
+    "wikidata": (
+        "www.wikidata.org/wiki/Q42",
+        {
+            "www.wikidata.org/wiki/Special:EntityData/Q42.json": {
+                "entities": {
+                    "Q42": {
+                        "id": "Q42",
+                        "type": "item",
+                        "labels": {"en": {"value": "Ada"}},
+                        "descriptions": {"en": {"value": "a writer"}},
+                        "aliases": {"en": [{"value": "A."}]},
+                    }
+                }
+            }
+        },
+        ("# Ada (Q42)", "a writer", "- A."),
+    ),
+    "pubmed": (
+        "pubmed.ncbi.nlm.nih.gov/123/",
+        {
+            "eutils.ncbi.nlm.nih.gov/entrez/eutils/efetch.fcgi?db=pubmed&id=123&rettype=abstract&retmode=text": "1. J. A study of rain."
+        },
+        ("PubMed 123", "A study of rain."),
+    ),
+    "reddit": (
+        "old.reddit.com/r/python/comments/1abc/a_title/",
+        {
+            "www.reddit.com/r/python/comments/1abc.json?limit=40&raw_json=1": [
+                {
+                    "data": {
+                        "children": [
+                            {"data": {"title": "A title", "author": "eve", "score": 5, "selftext": "Why?"}}
+                        ]
+                    }
+                },
+                {"data": {"children": [{"data": {"author": "bob", "score": 2, "body": "Because."}}]}},
+            ]
+        },
+        ("# A title", "r/python, by eve", "Why?", "## bob, score 2", "Because."),
+    ),
+    "maven": (
+        "central.sonatype.com/artifact/org.a/b-core/overview",
+        {
+            "search.maven.org/solrsearch/select?q=g:org.a+AND+a:b-core&core=gav&rows=20&wt=json": {
+                "response": {"docs": [{"a": "b-core", "v": "2.1", "p": "jar"}, {"a": "b-core", "v": "2.0"}]}
+            }
+        },
+        ("# org.a:b-core 2.1", "Packaging: jar", "- 2.0"),
+    ),
+    "go": (
+        "pkg.go.dev/github.com/a/b@v1.2.0",
+        {
+            "proxy.golang.org/github.com/a/b/@latest": {"Version": "v1.3.0", "Time": "2026-01-02T03:04:05Z"},
+            "proxy.golang.org/github.com/a/b/@v/v1.3.0.mod": "module github.com/a/b",
+        },
+        ("# github.com/a/b v1.3.0", "Published: 2026-01-02 03:04", "module github.com/a/b"),
+    ),
+    "mdn": (
+        "developer.mozilla.org/en-US/docs/Web/API/fetch",
+        {
+            "developer.mozilla.org/en-US/docs/Web/API/fetch/index.json": {
+                "doc": {
+                    "title": "fetch()",
+                    "summary": "Fetches.",
+                    "body": [{"value": {"title": "Syntax", "content": "<pre>fetch(x)</pre>"}}],
+                }
+            }
+        },
+        ("# fetch()", "Fetches.", "## Syntax", "fetch(x)"),
+    ),
+    "spdx": (
+        "spdx.org/licenses/MIT.html",
+        {
+            "spdx.org/licenses/MIT.json": {
+                "licenseId": "MIT",
+                "name": "MIT License",
+                "isOsiApproved": True,
+                "licenseText": "Permission is granted",
+            }
+        },
+        ("# MIT License (MIT)", "OSI approved: True", "Permission is granted"),
+    ),
+    "repology": (
+        "repology.org/project/ripgrep/versions",
+        {
+            "repology.org/api/v1/project/ripgrep": [
+                {"repo": "debian_12", "version": "13.0", "status": "outdated", "summary": "Searches"}
+            ]
+        },
+        ("# ripgrep", "Searches", "- debian_12: 13.0 (outdated)"),
+    ),
+    "youtube": (
+        "www.youtube.com/watch?t=3&v=abcdefghijk",
+        {
+            "www.youtube.com/oembed?format=json&url=https%3A%2F%2Fwww.youtube.com%2Fwatch%3Fv%3Dabcdefghijk": {
+                "title": "A talk",
+                "author_name": "Eve",
+            }
+        },
+        ("# A talk", "Channel: Eve"),
+    ),
+    "readthedocs": (
+        "readthedocs.org/projects/pip/",
+        {
+            "readthedocs.org/api/v3/projects/pip/": {
+                "slug": "pip",
+                "name": "pip",
+                "language": {"name": "English"},
+                "urls": {"documentation": "https://pip.pypa.io"},
+            }
+        },
+        ("# pip", "Language: English", "Documentation: https://pip.pypa.io"),
+    ),
 }
 
 

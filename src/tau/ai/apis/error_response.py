@@ -180,7 +180,7 @@ def _build_error(
     declined = bool(parsed.kinds & codes.FILTER_KINDS)
     retryable = may_retry and not (overflow or is_media or is_unpaid or declined)
     if request_id := shortened(clean_line(request_id or parsed.request_id), MAX_ID_CHARS):
-        message = f"{message} (request {request_id})"
+        message = f"{message.removesuffix('.')} (request {request_id})."
     exhausted = retryable and (parsed.daily or (wait_s is None and status == 429 and _names_day(parsed)))
     return ProviderError(
         message,

@@ -24,8 +24,11 @@ from tau.base.addresses import is_public
 
 MakeSocket: TypeAlias = Callable[[str], Awaitable[socket.socket]]
 AskHost: TypeAlias = Callable[[str, int, bool], Awaitable[bool]]
-OWN_SERVICES = frozenset(  # of Chromium's maker; no page asks for them
-    ("content-autofill.googleapis.com", "optimizationguide-pa.googleapis.com", "update.googleapis.com")
+OWN_SERVICES = frozenset(  # of Chromium's maker, which it asks without a page
+    (
+        *("content-autofill.googleapis.com", "optimizationguide-pa.googleapis.com"),
+        *("accounts.google.com", "update.googleapis.com"),
+    )
 )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import secrets
 import socket
 import time
@@ -54,7 +55,7 @@ class BrowserKind(Struct, frozen=True):
     def __str__(self) -> str:
         match self.kind:
             case "spawned":
-                return f"app {self.target}"
+                return f"program {self.target}"
             case "connected":
                 return f"browser at {self.target}"
         return f"{self.kind} browser"
@@ -194,7 +195,8 @@ class BrowserTab:
         serving = proxy.serve_pages(listener, self.connections, self._decisions)
         self._serving = spawn(self._group, serving, name=f"browser-{self.name}")
         self._runner = runner
-        self._folder = runner.temporary_folder() / f"tau-browser-{os.urandom(6).hex()}"
+        # A short name: Chromium's sockets are below.
+        self._folder = runner.temporary_folder() / f"tab-{os.urandom(4).hex()}"
         runner.remove_at_exit(self._folder)  # first: we may be killed at any moment
         self._folder.mkdir(mode=0o700)
         argv = [sys.executable, "-P", str(interpreters.FOLDER / "guest" / "main.py")]
@@ -220,6 +222,8 @@ class BrowserTab:
         if messages.state is None or end.status != "ok":
             raise ToolError("\n".join([_problem(messages, end, order), *blocked]))
         state = messages.state
+        if any(_names(order.url, note) for note in blocked):  # the page is the proxy's answer
+            raise ToolError(blocked[0])
         self.state = PageState(state.url, state.title, state.viewport, [*state.notes, *blocked])
         return self.state
 
@@ -277,6 +281,16 @@ class BrowserTab:
         if folder is not None and self._runner is not None:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
             self._runner.forget_folder(folder)
+
+
+def _names(url: str, note: str) -> bool:
+    """Whether a note about a blocked connection is about this address."""
+    place = re.match(r"(https?)://(?:[^/?#]*@)?([^/?#]+)", url, re.IGNORECASE)
+    if place is None:
+        return False
+    port = "443" if place[1].lower() == "https" else "80"
+    authority = place[2] if re.search(r":\d+$", place[2]) else f"{place[2]}:{port}"
+    return f" {authority.lower()}: " in note.replace("[", "").replace("]", "")
 
 
 def _details(order: TabOrder) -> dict[str, Any]:

@@ -99,7 +99,8 @@ def declare(params: GithubParams, access: GithubAccess, cwd: Path) -> Effects:
         case "pr_push":
             target = find_push_target(_branch(params, cwd), cwd)
             what = f"push {target.branch} to {target.remote_branch} of {target.remote_url or target.remote}"
-            return Effects(network=(host,), publishes=(what,), details=(("pull request", target.pr_url),))
+            about = (("pull request", target.pr_url),) if target.pr_url else ()
+            return Effects(network=(host,), publishes=(what,), details=about)
         case "pr_checkout":
             return Effects(network=(host,), writes=_checkout_writes(params, access, cwd))
     return Effects(network=(host,))

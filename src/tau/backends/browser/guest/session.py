@@ -15,7 +15,7 @@ from playwright.async_api import Browser, BrowserContext, Page, Playwright, asyn
 from playwright.async_api import Error as PlaywrightError
 
 from tau.backends.browser.guest.errors import TabError
-from tau.backends.browser.guest.limits import MAX_FILE_BYTES
+from tau.backends.browser.guest.limits import MAX_FILE_BYTES, MAX_TEXT_CHARS
 from tau.backends.browser.guest.page_events import PageEvents
 from tau.backends.browser.guest.tab_api import FileFacts, TabApi, as_text, wait_state
 from tau.base.late import late
@@ -327,7 +327,7 @@ def _describe(error: BaseException) -> str:
     if isinstance(error, TabError):
         text = str(error)
     elif isinstance(error, PlaywrightError):
-        text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
+        text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()[:MAX_TEXT_CHARS]
     elif isinstance(error, SyntaxError):
         return f"SyntaxError in line {error.lineno}: {error.msg}"
     else:
