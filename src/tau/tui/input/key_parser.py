@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 from tau.tui.input.key import Key, KeyKind
-from tau.tui.input.key_tables import TABLES
-from tau.tui.input.names import key_name
+from tau.tui.input.names import TABLES, key_name
 
 _UNKNOWN = "unknown"
 

@@ -1,8 +1,28 @@
 """Key names: one canonical spelling for many ways to write a key."""
 
 from collections.abc import Collection
+from pathlib import Path
 
-from tau.tui.input.key_tables import TABLES
+from msgspec import Struct, json
+
+
+class KeyTables(Struct, frozen=True, rename="camel"):
+    """From `keys.json`: other names of keys, and the sequences that terminals send, by what introduces them.
+
+    `csi_plain` are letters of the SCO console; where they conflict with xterm, xterm wins.
+    """
+
+    modifier_aliases: dict[str, str]
+    aliases: dict[str, str]
+    csi: dict[str, str]
+    csi_plain: dict[str, str]
+    tilde: dict[int, str]
+    ss3: dict[str, str]
+    controls: dict[str, str]
+    kitty: dict[int, str]
+
+
+TABLES = json.decode(Path(__file__).with_name("keys.json").read_bytes(), type=KeyTables)
 
 MODIFIERS = ("ctrl", "alt", "shift", "super")
 
