@@ -21,9 +21,6 @@ RESCAN_S = 2.0
 MAX_KEPT_DIAGNOSTICS = 10_000  # per file
 SERVER_CANCELLED, CONTENT_MODIFIED = -32802, -32801
 
-CAPABILITIES: dict[str, Any] = json.decode(Path(__file__).with_name("capabilities.json").read_bytes())
-"""What tau tells every server that it can do."""
-
 
 class LanguageServer(LspConnection):
     """Every question first sends what changed on disk."""
@@ -47,7 +44,7 @@ class LanguageServer(LspConnection):
                 "rootPath": str(self.root),
                 "rootUri": folder["uri"],
                 "workspaceFolders": [folder],
-                "capabilities": CAPABILITIES,
+                "capabilities": json.decode(Path(__file__).with_name("capabilities.json").read_bytes()),
                 "initializationOptions": self.spec.init_options,
             },
             self.spec.warmup_timeout_ms / 1000,
