@@ -95,6 +95,10 @@ class Harness:
                 del os.environ[name]
         os.environ["LANG"] = "C.UTF-8"
         os.environ["TAU_BROWSER_PATH"] = "/nonexistent/chromium"  # sessions have the same tools everywhere
+        own = str(Path(sys.prefix, "bin"))  # of an activated environment, which has debugpy
+        os.environ["PATH"] = os.pathsep.join(
+            place for place in os.environ["PATH"].split(os.pathsep) if place != own
+        )
         os.environ["HOME"] = str(home)
         os.environ["TAU_HOME"] = str(home / ".tau" / "agent")
         for kind in ("CONFIG", "DATA", "STATE", "CACHE"):

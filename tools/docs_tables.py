@@ -15,6 +15,7 @@ import rpc_methods
 from docs_commands import COMMAND_TABLES
 from docs_keys import KEY_TABLES
 from docs_limits import LIMITS
+from docs_relay import describe_config
 from docs_rpc import RPC_TABLES, rpc_schema
 
 from tau.agent.arguments import full_schema
@@ -30,7 +31,6 @@ from tau.config.settings import Settings
 from tau.config.tool_settings import EDIT_MODES, EditMode, EditSettings
 from tau.config.web_access import SEARCH_KEYS
 from tau.ext.mcp.config import McpServer
-from tau.relay.config import describe_config
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 BLOCK = re.compile(r"(<!-- table: (\w+)((?: \w+)*) -->\n).*?(<!-- end of table -->)", re.DOTALL)

@@ -10,7 +10,7 @@ from typing import Any
 import pyjson5
 
 from tau.relay.agent_run import agent_runner
-from tau.relay.channels.channel import ChannelDown, ChannelLimits, ChannelLink, ChatChannel, OptionalSteps
+from tau.relay.channels.channel import ChannelDown, ChannelLimits, ChannelLink, ChatChannel
 from tau.relay.config import RelayHome, parse_config
 from tau.relay.journal import MessageJournal
 from tau.relay.log import RelayLog
@@ -32,7 +32,7 @@ printf '{"type":"result","result":"%s","session_id":"real-id","is_error":false}\
 """
 
 
-class MemoryChannel(OptionalSteps):
+class MemoryChannel(ChatChannel):
     name = "memory"
 
     def __init__(self, **limits: Any) -> None:
@@ -63,9 +63,7 @@ class MemoryChannel(OptionalSteps):
             self._changed.notify_all()
         return key
 
-    async def send_media(
-        self, chat: str, data: bytes, type: str, name: str, caption: str, *, key: str
-    ) -> str:
+    async def send_media(self, chat: str, data: bytes, type: str, name: str, caption: str, key: str) -> str:
         async with self._changed:
             self.files.append((name, type, data))
             self._changed.notify_all()

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from tau.relay.agent_run import agent_runner
-from tau.relay.channels.channel import ChannelLimits, ChannelLink, OptionalSteps
+from tau.relay.channels.channel import ChannelLimits, ChannelLink, ChatChannel
 from tau.relay.config import RelayHome, parse_config
 from tau.relay.journal import MessageJournal
 from tau.relay.log import RelayLog
@@ -18,7 +18,7 @@ from tau.relay.message import InboundMessage
 from tau.relay.relay import Relay
 
 
-class SpoolChannel(OptionalSteps):
+class SpoolChannel(ChatChannel):
     """Delivers every line of the spool at each start, as a server does that was not told what arrived."""
 
     name = "spool"
@@ -46,9 +46,7 @@ class SpoolChannel(OptionalSteps):
         os.close(fd)
         return key
 
-    async def send_media(
-        self, chat: str, data: bytes, type: str, name: str, caption: str, *, key: str
-    ) -> str:
+    async def send_media(self, chat: str, data: bytes, type: str, name: str, caption: str, key: str) -> str:
         raise NotImplementedError
 
 

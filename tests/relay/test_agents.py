@@ -2,14 +2,15 @@
 
 import re
 import string
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.relay.agents import AGENTS
-from tau.relay.agents.reply import AgentUsage
-from tau.relay.agents.turn import IDENTITY, AgentTurn
+from tau.relay.agents.invocation import IDENTITY, AgentTurn
+from tau.relay.agents.output import AgentUsage
 from tests.relay.fixtures import CAPTURES, CODEX, Capture, lines
 from tests.support.soak import examples
 
@@ -116,6 +117,17 @@ def test_output_cut_anywhere_gives_a_part_of_the_texts(capture: Capture) -> None
                 or "{" in reply.texts[0]
             )
             assert not any(text.startswith("{") for text in reply.texts)
+
+
+@pytest.mark.parametrize("kind", ["claude", "codex", "pi", "opencode", "gemini"])
+def test_output_of_a_real_run_is_understood_whole_and_cut(kind: str) -> None:
+    output = (Path(__file__).parent / "captures" / f"{kind}.out").read_text()
+    reply = AGENTS[kind].parse(output, "", 0)
+    assert (reply.texts, reply.error, reply.session) == (["word0 word1"], "", "")
+    assert reply.meta.session_id
+    assert reply.meta.usage is not None
+    for cut in range(len(output)):
+        assert AGENTS[kind].parse(output[:cut], "", None).texts in ([], reply.texts)
 
 
 JSON = st.recursive(

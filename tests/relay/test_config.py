@@ -7,11 +7,11 @@ import pytest
 from tau.relay.config import (
     InvalidRelayConfig,
     config_schema,
-    describe_config,
     migrate,
     new_config,
     parse_config,
 )
+from tools.docs_relay import describe_config
 
 PATH = Path("/relay.json")
 

@@ -1,20 +1,30 @@
 """A relay that is killed at random loses no message and answers none twice."""
 
+import asyncio
+import errno
 import json
 import random
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tau.relay import sessions
+from tau.relay.relay import Relay
 from tests.relay.chat import Chat
+from tests.support.idle import until
+from tests.support.limits import HANG_S
 from tests.support.soak import is_soaking
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK_AGENT = """#!/bin/sh
 line=$(tr '\n' ' ')
+case "$line" in
+  *5\\>*) echo "$line" >> KILLED; kill -9 $$;;
+esac
 printf '{"type":"result","result":"%s","session_id":"s"}\\n' "$line"
 """
 
@@ -23,7 +33,7 @@ def test_kills_at_random_points_lose_and_repeat_nothing(tmp_path: Path) -> None:
     count, chats, kills = (1000, 50, 20) if is_soaking() else (40, 8, 4)
     chat = Chat(tmp_path / "r", reply={"agent": {"kind": "claude", "identityPrefix": ""}})
     folder = chat.folder
-    (folder / "claude").write_text(QUICK_AGENT)
+    (folder / "claude").write_text(QUICK_AGENT.replace("KILLED", str(folder / "killed")))
     config = {
         "inbound": {
             "allowFrom": ["*"],
@@ -71,14 +81,58 @@ def check_answers(folder: Path, count: int, chats: int) -> None:
     ]
     repeated = [number for number, times in Counter(numbers).items() if times > 1]
     assert not repeated
-    listed = {int(word.strip("<>")) for text in uncertain for word in text.split() if "<" in word}
-    missing = set(range(count)) - set(numbers) - listed
+    listed = {number for text in uncertain for number in numbers_in(text)}
+    killed = numbers_in((folder / "killed").read_text())
+    failures = [text for _, text, _ in sent if "agent was killed" in text]
+    assert killed and failures  # their senders know
+    missing = set(range(count)) - set(numbers) - listed - killed
     assert len(missing) <= len(notices) * 50, missing
     assert "in received" not in counts
     assert "in running" not in counts
     for chat in range(chats):
         mine = [number for number in numbers if number % chats == chat]
         assert mine == sorted(mine)
+
+
+def numbers_in(text: str) -> set[int]:
+    return {int(word.strip("<>")) for word in text.split() if "<" in word}
+
+
+def test_a_full_disk_is_waited_for_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tau.relay.journal.FULL_S", 0.01)
+    chat = Chat(tmp_path / "r")
+
+    async def main() -> None:
+        async with chat.running() as relay:
+            chat.send("one")
+            await chat.channel.wait(1)
+            await limit(relay, 1)
+            real_write = sessions.write_atomic
+            monkeypatch.setattr(sessions, "write_atomic", no_room)
+            chat.send("x" * 100_000)
+            await until(lambda: "disk is full" in chat.log(), HANG_S, chat.log)
+            chat.send("later")
+            await limit(relay, 1_000_000)
+            await until(lambda: "later" in " ".join(chat.prompts()), HANG_S, chat.log)
+            assert "sessions.json" in chat.log()
+            monkeypatch.setattr(sessions, "write_atomic", real_write)
+            chat.send("last")
+            await until(lambda: "last" in chat.channel.sent[-1][1], HANG_S, chat.log)
+            assert "in received" not in await relay.journal.counts()
+
+    asyncio.run(main())
+
+
+async def limit(relay: Relay, pages: int) -> None:
+    """Let the journal have no more pages, as a full disk does."""
+    loop, journal = asyncio.get_running_loop(), relay.journal
+    await loop.run_in_executor(
+        journal._thread, lambda: journal._base.execute(f"PRAGMA max_page_count={pages}").fetchall()
+    )
+
+
+def no_room(*_: Any, **__: Any) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.mark.parametrize("content", [b"not json", b"[]", b'{"a": 1}'])

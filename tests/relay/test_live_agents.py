@@ -5,7 +5,10 @@ import asyncio
 import sys
 from pathlib import Path
 
+from tau.relay.relay import Relay
 from tests.relay.chat import Chat
+from tests.support.idle import until
+from tests.support.limits import HANG_S
 
 AGENT = """
 import json, sys
@@ -22,19 +25,29 @@ for line in sys.stdin:
             long, odd = "x" * 2_000 + "; rm -rf /" if "long" in text else "", ["Delete", "Keep"] if "odd" in text else ["Yes", "No"]
             tell(type="extension_ui_request", id="ui", method="select", title="Allow rm?" + long, options=odd)
             text = json.dumps({**json.loads(sys.stdin.readline()), "type": ""})
+        if "slow" in text:
+            more = json.loads(sys.stdin.readline())
+            tell(type="response", command="steer", success=True, id=more["id"], data={"disposition": "steered"})
+            text += " and " + more["message"] + " by " + more["type"]
         if "die" in text:
             sys.exit("Error: out of memory")
         message = {"role": "assistant", "content": [{"type": "text", "text": text}]}
         tell(type="message_end", message=message)
+        if "late" in text:  # it settles before it sees the message
+            more = json.loads(sys.stdin.readline())
+            tell(type="agent_settled", aborted=False)
+            tell(type="response", command="steer", success=True, id=more["id"], data={"disposition": "started"})
+            message = {"role": "assistant", "content": [{"type": "text", "text": "then " + more["message"]}]}
+            tell(type="message_end", message=message)
         tell(type="agent_settled", aborted=False)
 """
 
 
-def live_chat(folder: Path, **more: object) -> Chat:
+def live_chat(folder: Path, while_busy: str = "join", **more: object) -> Chat:
     folder.mkdir()
     (folder / "agent.py").write_text(AGENT)
     reply = {
-        "agent": {"kind": "tau", "identityPrefix": ""},
+        "agent": {"kind": "tau", "identityPrefix": "", "whileBusy": while_busy},
         "command": [sys.executable, str(folder / "agent.py")],
     }
     return Chat(folder, reply=reply, **more)
@@ -111,3 +124,37 @@ def test_an_agent_that_dies_is_reported_and_started_again(tmp_path: Path) -> Non
             assert (await chat.channel.wait(3))[2] == "back"
 
     asyncio.run(main())
+
+
+def test_a_message_during_a_run_is_sent_into_it(tmp_path: Path) -> None:
+    chat = live_chat(tmp_path / "r", "steer")
+
+    async def main() -> None:
+        async with chat.running() as relay:
+            chat.send("slow work")
+            await until(lambda: is_busy(relay), HANG_S, chat.log)
+            chat.send("a hint")
+            assert await chat.channel.wait(1) == ["slow work and a hint by steer"]
+            assert await relay.journal.counts() == {"in answered": 2, "out sent": 1}
+            chat.send("next")
+            assert (await chat.channel.wait(2))[1] == "next"
+
+    asyncio.run(main())
+
+
+def test_a_message_that_misses_the_end_of_a_run_gets_its_own_answer(tmp_path: Path) -> None:
+    chat = live_chat(tmp_path / "r", "steer")
+
+    async def main() -> None:
+        async with chat.running() as relay:
+            chat.send("late")
+            await until(lambda: is_busy(relay), HANG_S, chat.log)
+            chat.send("one more")
+            texts = await chat.channel.wait(2)
+            assert texts == ["late", "then one more"]
+
+    asyncio.run(main())
+
+
+def is_busy(relay: Relay) -> bool:
+    return hasattr(relay, "live") and any(one.busy for one in relay.live._by_key.values())

@@ -60,6 +60,43 @@ def test_only_plain_visible_files_of_the_agent_are_sent(tmp_path: Path) -> None:
     assert MediaGuard([other], 1).read(str(other / "shared.txt"), cwd) == (b"x", "text/plain")
 
 
+def picture(width: int, height: int, *, noise: bool = True) -> bytes:
+    from io import BytesIO
+
+    from PIL import Image
+
+    data = os.urandom(width * height * 3) if noise else bytes(width * height * 3)
+    out = BytesIO()
+    Image.frombytes("RGB", (width, height), data).save(out, "PNG")
+    return out.getvalue()
+
+
+def test_a_picture_that_is_too_large_is_made_smaller_and_a_small_one_is_left_alone(tmp_path: Path) -> None:
+    large, small = picture(700, 700), picture(20, 20)
+    (tmp_path / "large.png").write_bytes(large)
+    (tmp_path / "small.png").write_bytes(small)
+    guard = MediaGuard([], 1)
+    data, type = guard.read("./large.png", tmp_path)
+    assert (type, data[:2]) == ("image/jpeg", b"\xff\xd8")
+    assert len(data) <= 1024 * 1024 < len(large)
+    assert guard.read("./small.png", tmp_path) == (small, "image/png")
+
+
+def test_a_picture_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
+    from struct import pack
+    from zlib import compress, crc32
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return pack(">I", len(data)) + name + data + pack(">I", crc32(name + data))
+
+    head = chunk(b"IHDR", pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0))
+    junk = chunk(b"tEXt", b"x\0" + b"y" * 1_100_000)
+    bomb = b"\x89PNG\r\n\x1a\n" + head + junk + chunk(b"IDAT", compress(bytes(1000))) + chunk(b"IEND", b"")
+    (tmp_path / "bomb.png").write_bytes(bomb)
+    with pytest.raises(UsageError, match="pixels"):
+        MediaGuard([], 1).read("./bomb.png", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "limit", "parts"),
     [

@@ -1,6 +1,7 @@
 """The Twilio channel against a REST API on this machine; Twilio's own SDK is the judge."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -193,5 +194,27 @@ def test_polling_answers_new_messages_once_and_old_ones_never(tmp_path: Path) ->
             api.receive("while away", "SM3", age_s=-3)
             async with running(tmp_path / "r", api, "poll") as (chat, _, _):
                 await until(lambda: api.bodies() == ["hello", "while away"], HANG_S, chat.log)
+
+    asyncio.run(main())
+
+
+def test_tailscale_opens_a_funnel_and_twilio_learns_its_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "tailscale"
+    program.write_text(f"""#!/bin/sh
+echo "$@" >> {tmp_path}/words
+[ "$1" = status ] && echo '{{"Self": {{"DNSName": "box.tail.ts.net."}}}}'
+exit 0
+""")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    async def main() -> None:
+        settings = {"publicUrl": "tailscale", "port": free_port()}
+        async with FakeTwilio() as api, running(tmp_path / "r", api, twilio=settings):
+            assert api.webhooks == [f"https://box.tail.ts.net{PATH}"]
+        words = (tmp_path / "words").read_text().splitlines()
+        assert words == [f"funnel --yes --bg {settings['port']}", "status --json"]
 
     asyncio.run(main())

@@ -19,6 +19,7 @@ class FakeTwilio:
         self.sent: list[dict[str, str]] = []
         self.received: list[dict[str, Any]] = []
         self.typed: list[str] = []
+        self.webhooks: list[str] = []
         self.files: dict[str, bytes] = {}
         self.fail = 0
         self._listener = HttpListener(self._answer)
@@ -59,6 +60,11 @@ class FakeTwilio:
         expected = "Basic " + base64.b64encode(f"{SID}:{TOKEN}".encode()).decode()
         if request.headers.get("authorization") != expected:
             return _reply(401, {"code": 20003, "message": "Authenticate"})
+        if request.path == "/v2/Channels/Senders":
+            return _reply(200, {"senders": [{"sid": "XE1", "sender_id": NUMBER}]})
+        if request.path == "/v2/Channels/Senders/XE1":
+            self.webhooks.append(json.decode(request.body)["webhook"]["callback_url"])
+            return _reply(202, {"sid": "XE1"})
         if request.path == "/v2/Indicators/Typing.json":
             self.typed.append(dict(request.form())["messageId"])
             return _reply(200, {"success": True})

@@ -77,6 +77,19 @@ MCP_INSPECTOR = NpmPackages(
     "mcp-inspector-2.12.0", install=("@modelcontextprotocol/inspector@2.12.0",), large=True
 )
 PLAYWRIGHT_MCP = NpmPackages("playwright-mcp-0.0.83", install=("@playwright/mcp@0.0.83",), large=True)
+# The agent CLIs that the relay drives; node, because some need a newer one than many systems have.
+RELAY_CLIS = NpmPackages(
+    "relay-clis-2026.11",
+    install=(
+        "node@24",
+        "@anthropic-ai/claude-code@2.1.325",
+        "@openai/codex@0.169.0",
+        "@earendil-works/pi-coding-agent@0.87.1",
+        "opencode-ai@1.18.33",
+        "@google/gemini-cli@0.61.0",
+    ),
+    large=True,
+)
 GITHUB_SCHEMA = NpmPackages("graphql-schema-15.26.1", unpack=("@octokit/graphql-schema@15.26.1",))
 ALL = (
     XTERM,
@@ -94,6 +107,7 @@ ALL = (
     MCP_CONFORMANCE,
     MCP_INSPECTOR,
     PLAYWRIGHT_MCP,
+    RELAY_CLIS,
 )
 
 

@@ -243,12 +243,31 @@ COMMIT_FLAGS = (
         short="m",
     ),
 )
-# Of `tau batch`, which passes the flags about models and safety on to each task.
 RELAY_FLAGS = (
-    Flag("channel", "channel to answer on; repeatable", group=OTHER, kind=VALUE, metavar="NAME"),
-    Flag("from", "config of warelay to convert", group=OTHER, kind=VALUE, metavar="FILE", completes=FILE),
-    Flag("json", "print JSON", group=OUTPUT),
+    Flag("channel", "channel to answer on; repeatable", OTHER, LIST, "NAME"),
+    Flag("provider", "the same, as in warelay; auto: those of the config", OTHER, VALUE, "NAME"),
+    Flag("from", "config of warelay to convert", OTHER, VALUE, "FILE", FILE),
+    Flag("to", "chat, as CHANNEL:CHAT", OTHER, VALUE, "CHAT", short="t"),
+    Flag("message", "text to send", OTHER, VALUE, "TEXT", short="m"),
+    Flag("body", "the same", OTHER, VALUE, "TEXT"),
+    Flag("media", "file to send", OTHER, VALUE, "PATH", FILE),
+    Flag("all", "all conversations", OTHER),
+    Flag("heartbeat-now", "begin with a heartbeat", OTHER),
+    Flag("interval", "seconds between polls of Twilio", OTHER, VALUE, "N", short="i"),
+    Flag("web-heartbeat", "uptime after which a connection counts as good", OTHER, VALUE, "SECONDS"),
+    Flag("web-retries", "attempts to connect; 0 for no limit", OTHER, VALUE, "N"),
+    Flag("web-retry-initial", "first wait before connecting again", OTHER, VALUE, "MS"),
+    Flag("web-retry-max", "longest wait", OTHER, VALUE, "MS"),
+    Flag("port", "port of the webhook server", OTHER, VALUE, "N", short="p"),
+    Flag("path", "path of the webhook", OTHER, VALUE, "PATH"),
+    Flag("ingress", "how Twilio reaches the webhook server", OTHER, VALUE, choices="tailscale none"),
+    Flag("reply", "answer with this text instead of the agent", OTHER, VALUE, "TEXT", short="r"),
+    Flag("phone", "link WhatsApp with a code for this number", OTHER, VALUE, "NUMBER"),
+    Flag("dry-run", "show what would happen", OTHER),
+    Flag("verbose", "log everything but message texts", OTHER),
+    Flag("json", "print JSON", OUTPUT),
 )
+# Of `tau batch`, which passes the flags about models and safety on to each task.
 BATCH_FLAGS = (
     Flag(
         "template",
@@ -482,9 +501,10 @@ _COMMANDS = (
         completes=FOLDER,
     ),
     Subcommand(
-        "relay run|init|check|show|schema|status|allow",
-        "answer chat messages with an agent CLI",
-        "run init check show schema status allow",
+        "relay ACTION",
+        "answer chat messages with an agent CLI: run, send, doctor and more",
+        "run init check show schema status allow"
+        " send heartbeat sessions login logout webhook tmux doctor systemd",
         " ".join(f"--{flag.name}" for flag in RELAY_FLAGS),
     ),
     Subcommand(

@@ -10,7 +10,7 @@ from msgspec import json, to_builtins
 from tau.base.errors import ConfigError, TauError, UsageError
 from tau.base.files import typed_path, write_atomic
 from tau.base.late import late
-from tau.cli.flags import RELAY_FLAGS
+from tau.cli.flags import RELAY_FLAGS, SUBCOMMANDS
 from tau.cli.main import report_problem, write_stdout
 from tau.cli.parse import ParsedArgs, parse
 from tau.cli.signals import Signals
@@ -21,9 +21,20 @@ from tau.relay.config import RelayHome
 pyjson5 = late("pyjson5")
 access = late("tau.relay.access")
 journals = late("tau.relay.journal")
+actions = late("tau.cli.relay_actions")
 composition = late("tau.relay.composition")
+direct = late("tau.relay.direct")
 
-ACTIONS = ("run", "init", "check", "show", "schema", "status", "allow")
+ACTIONS = next(command.choices for command in SUBCOMMANDS if command.name == "relay")
+# Flags that override keys of the config.
+NUMBERS = {
+    "interval": "twilio.pollSeconds",
+    "port": "twilio.port",
+    "web-heartbeat": "web.heartbeatSeconds",
+    "web-retries": "web.reconnect.maxAttempts",
+    "web-retry-initial": "web.reconnect.initialMs",
+    "web-retry-max": "web.reconnect.maxMs",
+}
 
 
 def run(words: Sequence[str]) -> int:
@@ -31,9 +42,12 @@ def run(words: Sequence[str]) -> int:
     parsed = parse(list(words), RELAY_FLAGS)
     if parsed.problem:
         raise UsageError(parsed.problem)
-    verbs: tuple[Callable[[RelayHome, ParsedArgs], int], ...]
-    verbs = (_run, _init, _check, _show, _schema, _status, _allow)
-    verb = dict(zip(ACTIONS, verbs, strict=True)).get(parsed.words[0] if parsed.words else "")
+    own = (_run, _init, _check, _show, _schema, _status, _allow, _webhook)
+    name = parsed.words[0] if parsed.words else ""
+    verbs: dict[str, Callable[[RelayHome, ParsedArgs], int]] = {one.__name__[1:]: one for one in own}
+    verb = verbs.get(name)
+    if verb is None and name in ACTIONS:
+        verb = getattr(actions, name)
     if verb is None:
         raise UsageError(usage_line("relay"))
     try:
@@ -43,16 +57,49 @@ def run(words: Sequence[str]) -> int:
 
 
 def _run(home: RelayHome, parsed: ParsedArgs) -> int:
-    config = configs.load_config(home.config)
-    names = [name for text in parsed.all("channel") for name in text.split(",")]
-    names = names or composition.configured(config)
+    return _serve(home, parsed, _changes(parsed))
+
+
+def _webhook(home: RelayHome, parsed: ParsedArgs) -> int:
+    """Run on Twilio's webhook, whatever the config says about polling."""
+    changes = {**_changes(parsed), "twilio.mode": "webhook"}
+    if (path := parsed.value("path")) is not None:
+        changes["twilio.path"] = path
+    if parsed.value("ingress") == "tailscale":
+        changes["twilio.publicUrl"] = "tailscale"
+    if (reply := parsed.value("reply")) is not None:
+        changes |= {"inbound.reply.mode": "text", "inbound.reply.text": reply}
+    if parsed.has("dry-run"):
+        twilio = configs.load_config(home.config, changes).twilio
+        return write_stdout(
+            f"[dry-run] would listen on port {twilio.port} at {twilio.path}, reached by {twilio.public_url}\n"
+        )
+    parsed.values["channel"] = ["twilio"]
+    return _serve(home, parsed, changes)
+
+
+def _changes(parsed: ParsedArgs) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    for flag, key in NUMBERS.items():
+        if (text := parsed.value(flag)) is not None:
+            changes[key] = int(text) if text.isdigit() else text
+    if parsed.has("verbose"):
+        changes["logging.level"] = "debug"
+    return changes
+
+
+def _serve(home: RelayHome, parsed: ParsedArgs, changes: dict[str, Any]) -> int:
+    config = configs.load_config(home.config, changes)
+    given = [*parsed.all("channel"), *(name for name in parsed.all("provider") if name != "auto")]
+    names = [name for text in given for name in text.split(",")] or composition.configured(config)
     if unknown := [name for name in names if name not in composition.CHANNELS]:
         raise UsageError(f'There is no channel "{unknown[0]}"; there are {", ".join(composition.CHANNELS)}.')
+    beat_first = parsed.has("heartbeat-now")
 
     async def serve() -> int:
         with Signals() as signals:
             try:
-                await composition.serve(config, home, names, (sys.stdin, sys.stdout))
+                await composition.serve(config, home, names, (sys.stdin, sys.stdout), beat_first=beat_first)
             except asyncio.CancelledError:
                 if signals.code is None:
                     raise
@@ -60,17 +107,10 @@ def _run(home: RelayHome, parsed: ParsedArgs) -> int:
                 known, rest = errors.split(TauError)
                 if rest is not None or known is None:
                     raise
-                raise _first(known) from None
+                raise direct.first_error(known) from None
             return signals.code or 0
 
     return asyncio.run(serve())
-
-
-def _first(errors: BaseExceptionGroup[TauError]) -> TauError:
-    error: Any = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error  # type: ignore[no-any-return]
 
 
 def _init(home: RelayHome, parsed: ParsedArgs) -> int:
@@ -102,35 +142,36 @@ def _check(home: RelayHome, parsed: ParsedArgs) -> int:
     except configs.InvalidRelayConfig as error:
         if not parsed.has("json"):
             raise
-        return write_stdout(_json({"ok": False, "problems": error.problems})) or 2
+        return write_stdout(actions.as_json({"ok": False, "problems": error.problems})) or 2
     return write_stdout(
-        _json({"ok": True, "problems": []}) if parsed.has("json") else f'"{path}" is valid.\n'
+        actions.as_json({"ok": True, "problems": []}) if parsed.has("json") else f'"{path}" is valid.\n'
     )
 
 
 def _show(home: RelayHome, parsed: ParsedArgs) -> int:
-    return write_stdout(_json(to_builtins(configs.load_config(home.config))))
+    return write_stdout(actions.as_json(to_builtins(configs.load_config(home.config))))
 
 
 def _schema(home: RelayHome, parsed: ParsedArgs) -> int:
-    return write_stdout(_json(configs.config_schema()))
+    return write_stdout(actions.as_json(configs.config_schema()))
 
 
 def _status(home: RelayHome, parsed: ParsedArgs) -> int:
     journal = journals.MessageJournal(home.journal)
 
+    if not home.journal.exists():
+        raise UsageError("The relay has not run yet.")
+
     async def collect() -> dict[str, Any]:
         parts = await journal.uncertain()
         return {"counts": await journal.counts(), "uncertain": to_builtins(parts)}
 
-    if not home.journal.exists():
-        raise UsageError("The relay has not run yet.")
     try:
         found = asyncio.run(collect())
     finally:
         journal.close()
     if parsed.has("json"):
-        return write_stdout(_json(found))
+        return write_stdout(actions.as_json(found))
     lines = [f"{name}: {count}" for name, count in found["counts"].items()]
     lines += [f"uncertain, to {part['chat']}: {part['content'][:140]}" for part in found["uncertain"]]
     return write_stdout("\n".join(lines or ["No messages yet."]) + "\n")
@@ -144,7 +185,3 @@ def _allow(home: RelayHome, parsed: ParsedArgs) -> int:
     if not sender:
         raise UsageError("That code is unknown or has expired.")
     return write_stdout(f"{sender} may talk to the agent.\n")
-
-
-def _json(value: Any) -> str:
-    return json.format(json.encode(value), indent=2).decode() + "\n"

@@ -1,5 +1,6 @@
 """Composes the parts of an answer: texts, files, prefixes, chunks."""
 
+import asyncio
 import os
 from pathlib import PurePath
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 MAX_FILES = 10
 
 
-def compose(relay: "Relay", answer: Answer, channel: str, chat: str) -> list[OutgoingPart]:
+async def compose(relay: "Relay", answer: Answer, channel: str, chat: str) -> list[OutgoingPart]:
     """The messages to send, in order. Files are copied now, so that a later change does not matter."""
     limits = relay.channels[channel].limits
     parts: list[OutgoingPart] = []
@@ -30,11 +31,9 @@ def compose(relay: "Relay", answer: Answer, channel: str, chat: str) -> list[Out
         media: list[OutgoingPart] = []
         for source in sources:
             sent += 1
-            part = (
-                _file(relay, answer, source, chat, limits.media)
-                if sent <= MAX_FILES
-                else f"{source} was not sent: too many files."
-            )
+            part: OutgoingPart | str = f"{source} was not sent: too many files."
+            if sent <= MAX_FILES:
+                part = await asyncio.to_thread(_file, relay, answer, source, chat, limits.media)
             if isinstance(part, str):
                 body = f"{body}\n{part}".strip()
             else:
@@ -60,6 +59,9 @@ def _file(relay: "Relay", answer: Answer, source: str, chat: str, can_send: bool
     if not can_send:
         return f"⚠️ The file {source} was not sent: this channel sends none."
     name = os.urandom(16).hex()
-    write_atomic(relay.home.media / name, data, mode=0o600)
+    try:
+        write_atomic(relay.home.media / name, data, mode=0o600)
+    except OSError as error:
+        return f"⚠️ The file {source} was not sent: {error.strerror}."
     shown = PurePath(source).name.replace("|", "_")
     return OutgoingPart("media", chat, f"{name}|{type}|{shown}")

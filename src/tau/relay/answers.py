@@ -13,8 +13,8 @@ from tau.base.run import LocalRunner
 from tau.base.text import shortened
 from tau.relay.agent_run import RunOutput, inherited_by_agents, run_agent
 from tau.relay.agents import AGENTS
-from tau.relay.agents.reply import AgentMeta, AgentReply
-from tau.relay.agents.turn import AgentTurn, with_identity
+from tau.relay.agents.invocation import AgentTurn, with_identity
+from tau.relay.agents.output import AgentMeta, AgentReply
 from tau.relay.config import CHAT_TEXT, VARIABLE, RelayHome
 from tau.relay.live_agents import AgentGone, Ask, LiveAgent, LiveAgents
 from tau.relay.message import InboundMessage
@@ -65,6 +65,14 @@ class Answerer:
         folder = self._config.projects.get(session.project) or self._reply.cwd
         return typed_path(folder) if folder else self._home.workspace
 
+    def fixed(self, message: InboundMessage) -> Answer:
+        """The answer of mode text."""
+        values = template_values(message, message.body, ChatSession("", 0))
+        media_url = fill(self._reply.media_url or "", values)
+        return Answer(
+            texts=[fill(self._reply.text or "", values)], media_url=media_url, cwd=self._home.workspace
+        )
+
     async def answer(
         self,
         key: str,
@@ -78,8 +86,6 @@ class Answerer:
     ) -> Answer:
         """Run the agent, at most twice: a session id that is unusable is replaced once."""
         values = template_values(messages[-1], body, session, transcript)
-        if self._reply.mode == "text":
-            return Answer(texts=[fill(self._reply.text or "", values)])
         notices: list[str] = []
         reply, output = await self._run(key, session, messages, body, values, ask, history)
         if reply.session == "in use" and not session.started:

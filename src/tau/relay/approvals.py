@@ -31,9 +31,6 @@ class Approvals:
         self._number = 0
         self.open: list[OpenApproval] = []
 
-    def is_open(self, channel: str, chat: str) -> bool:
-        return any(one.channel == channel and one.chat == chat for one in self.open)
-
     async def ask(
         self,
         event: dict[str, Any],
@@ -57,15 +54,14 @@ class Approvals:
             beginning = shortened(title, MAX_SHOWN_CHARS)
             await tell(f"{beginning}\nThis was denied: the question is too long for a chat.", ())
             return {"cancelled": True}
-        is_yes_no = [one[:1].lower() for one in options] == ["y", "n"]
-        how = (
-            "y/n"
-            if is_yes_no
-            else "\n" + "\n".join(f"{at}. {one}" for at, one in enumerate(options, 1)) + "\nAnswer"
-        )
+        is_yes_no = _is_yes_no(options)
+        rows = [f"{at}. {one}" for at, one in enumerate(options, 1)][2 if is_yes_no else 0 :]
+        listed = "".join(f"\n{row}" for row in rows)
+        ask = "y/n" if is_yes_no else f"{listed}\nAnswer"
         try:
             buttons = tuple(f"{word} #{question.number}" for word in ("y", "n")) if is_yes_no else ()
-            await tell(f"{title} {how} #{question.number}", buttons)
+            more = f"{listed}\n" if is_yes_no and listed else ""
+            await tell(f"{title} {more}{ask} #{question.number}", buttons)
             async with asyncio.timeout(self._timeout_s):
                 choice = await future
         except TimeoutError:
@@ -97,7 +93,7 @@ class Approvals:
         options, word = mine[0].options, match["word"].lower()
         if word.isdigit():
             index = int(word) - 1
-        elif [one[:1].lower() for one in options] == ["y", "n"]:
+        elif _is_yes_no(options):
             index = 0 if word.startswith("y") else 1
         else:
             index = -1
@@ -105,3 +101,8 @@ class Approvals:
             return False
         mine[0].answer.set_result(options[index])
         return True
+
+
+def _is_yes_no(options: list[str]) -> bool:
+    """Whether y and n are the first two options; what follows them needs its number."""
+    return [one.lower() for one in options[:2]] == ["yes", "no"]

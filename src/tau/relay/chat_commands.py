@@ -1,6 +1,7 @@
 """Commands in the chat: /stop /status /sessions /resume /cwd /think /help; /new is a reset trigger."""
 
 import re
+from pathlib import Path
 
 from tau.base.clock import now_ms
 from tau.relay.message import InboundMessage
@@ -14,14 +15,7 @@ if TYPE_CHECKING:
 STOP_WORDS = {"stop", "esc", "abort", "wait", "exit", "/stop"}
 LEVELS = ("off", "minimal", "low", "medium", "high")
 IN_TURN = ("/sessions", "/resume", "/cwd", "/think")
-HELP = """\
-/new [TEXT]: start a new conversation
-stop: stop the agent and drop what waits
-/status: what the agent is doing
-/sessions, /resume N: list earlier conversations, resume one
-/cwd [PROJECT]: list or choose the project
-/think [LEVEL]: how much the agent thinks
-Answer y or n when the agent asks."""
+HELP = Path(__file__).parent / "data" / "chat_help.txt"
 
 
 def is_stop(body: str) -> bool:
@@ -41,12 +35,12 @@ class ChatCommands:
         """The reply to a command that does not wait its turn."""
         match message.body.strip():
             case "/help":
-                return HELP
+                return HELP.read_text(encoding="utf-8").strip()
             case "/status":
                 return self._status(message)
         return None
 
-    def in_turn(self, message: InboundMessage) -> str | None:
+    async def in_turn(self, message: InboundMessage) -> str | None:
         """The reply to a command that changes the session, so it waits for the run before it."""
         if not self.is_command(message):
             return None
@@ -60,7 +54,7 @@ class ChatCommands:
             "/cwd": self._choose_project,
             "/think": self._think,
         }[name](key, session, argument.strip())
-        relay.sessions.save()
+        await relay.sessions.save()
         return reply
 
     def _status(self, message: InboundMessage) -> str:

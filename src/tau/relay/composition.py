@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from tau.ai.auth import is_variable
 from tau.base.errors import ConfigError, UsageError
-from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.relay.agent_run import agent_runner
@@ -16,7 +15,7 @@ from tau.relay.channels.channel import ChatChannel
 from tau.relay.channels.connection import secret
 from tau.relay.config import RelayHome
 from tau.relay.journal import MessageJournal
-from tau.relay.log import RelayLog
+from tau.relay.log import RelayLog, open_log
 from tau.relay.relay import Relay
 from tau.relay.settings import RelayConfig
 
@@ -122,13 +121,16 @@ async def open_channel(name: str, parts: ChannelParts) -> ChatChannel:
     try:
         return await CHANNELS[name](parts)
     except ModuleNotFoundError as error:
-        extra = PACKAGES.get((error.name or "").partition(".")[0])
-        if extra is None:
-            raise
-        raise UsageError(
-            f"The channel {name} needs the package {error.name}; "
-            f"install it with: pip install 'tau-agent[{extra}]'."
-        ) from None
+        raise missing_package(name, error) from None
+
+
+def missing_package(name: str, error: ModuleNotFoundError) -> Exception:
+    """What to raise instead: how to install the extra, if that is what is missing."""
+    extra = PACKAGES.get((error.name or "").partition(".")[0])
+    if extra is None:
+        return error
+    install = f"install it with: pip install 'tau-agent[{extra}]'"
+    return UsageError(f"The channel {name} needs the package {error.name}; {install}.")
 
 
 @contextmanager
@@ -145,21 +147,35 @@ def only_relay(home: RelayHome) -> Iterator[None]:
         os.close(fd)
 
 
+def is_running(home: RelayHome) -> bool:
+    if not home.lock.exists():
+        return False
+    try:
+        with only_relay(home):
+            return False
+    except UsageError:
+        return True
+
+
 async def serve(
-    config: RelayConfig, home: RelayHome, names: Sequence[str], terminal: "tuple[TextIO, TextIO]"
+    config: RelayConfig,
+    home: RelayHome,
+    names: Sequence[str],
+    terminal: "tuple[TextIO, TextIO]",
+    *,
+    beat_first: bool = False,
 ) -> None:
     """Run the relay with these channels. Raises TauError."""
     home.create()
     with only_relay(home):
-        path = config.logging.file
-        log = RelayLog(typed_path(path) if path else home.state / "relay.log", config.logging)
+        log = open_log(config, home)
         journal = MessageJournal(home.journal)
         secret_names = secret_variables(config)
         runner = agent_runner(secret_names)
         try:
             parts = ChannelParts(config, home, log, runner, terminal)
             channels = [await open_channel(name, parts) for name in names]
-            await Relay(config, home, channels, journal, runner, log, secret_names).run()
+            await Relay(config, home, channels, journal, runner, log, secret_names).run(beat_first=beat_first)
         finally:
             runner.close()
             journal.close()

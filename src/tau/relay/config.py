@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin
+from types import MappingProxyType
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyjson5
-from msgspec import NODEFAULT, Struct, ValidationError, convert
+from msgspec import Struct, ValidationError, convert
 from msgspec.json import schema
 from msgspec.structs import FieldInfo, fields
 
@@ -23,6 +23,7 @@ from tau.relay.settings import InboundSettings, RelayConfig
 VARIABLE = re.compile(r"{{\s*(\w+)\s*}}")
 CHAT_TEXT = {"Body", "BodyStripped", "Transcript"}
 CONFIG_NAME = "relay.json"
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class RelayHome:
@@ -55,16 +56,17 @@ class InvalidRelayConfig(ConfigError):
         self.problems = problems
 
 
-def load_config(path: Path) -> RelayConfig:
-    """Raises ConfigError: for a missing or broken file, or with all problems of its values."""
+def load_config(path: Path, changes: Mapping[str, Any] = EMPTY) -> RelayConfig:
+    """The config with `changes` of flags, by key. Raises ConfigError: for a missing or broken file, or with
+    all problems of its values."""
     try:
         data = read_limited(path, MAX_BYTES)
     except FileNotFoundError:
         raise ConfigError("There is no relay config; create one with tau relay init.", path=path) from None
-    return parse_config(data, path)
+    return parse_config(data, path, changes)
 
 
-def parse_config(data: bytes, path: Path) -> RelayConfig:
+def parse_config(data: bytes, path: Path, changes: Mapping[str, Any] = EMPTY) -> RelayConfig:
     try:
         content = pyjson5.decode(data.decode("utf-8-sig")) if data.strip() else {}
     except (pyjson5.Json5Exception, UnicodeDecodeError, RecursionError) as error:
@@ -73,6 +75,8 @@ def parse_config(data: bytes, path: Path) -> RelayConfig:
         ) from None
     if not isinstance(content, dict):
         raise InvalidRelayConfig(path, ["The file must contain one object: { ... }."])
+    for key, value in changes.items():
+        _set(content, key.split("."), value)
     problems = [*_check(RelayConfig, content, "")]
     if not problems:
         config = convert(content, RelayConfig)
@@ -80,6 +84,15 @@ def parse_config(data: bytes, path: Path) -> RelayConfig:
     if problems:
         raise InvalidRelayConfig(path, problems)
     return config
+
+
+def _set(content: dict[str, Any], keys: list[str], value: Any) -> None:
+    for key in keys[:-1]:
+        inner = content.setdefault(key, {})
+        if not isinstance(inner, dict):
+            return  # reported by the check
+        content = inner
+    content[keys[-1]] = value
 
 
 def _check(struct: type[Struct], content: dict[str, Any], prefix: str) -> Iterator[str]:
@@ -164,33 +177,6 @@ def _check_commands(inbound: InboundSettings) -> Iterator[str]:
         yield "inbound.reply.command: must name a program."
 
 
-class RelaySetting(Struct, frozen=True):
-    """One key as the docs table shows it."""
-
-    key: str
-    type: str
-    default: str
-    description: str
-
-
-def describe_config(struct: type[Struct] = RelayConfig, prefix: str = "") -> Iterator[RelaySetting]:
-    for one in fields(struct):
-        key = prefix + one.encode_name
-        if _is_group(one):
-            yield from describe_config(one.type, f"{key}.")
-            continue
-        (meta,) = one.type.__metadata__
-        default = one.default_factory() if one.default_factory is not NODEFAULT else one.default
-        shown = "required" if one.required else "" if default is None else show_value(default)
-        yield RelaySetting(key, _short_type(one.type), shown, meta.description)
-
-
-def _short_type(annotation: Any) -> str:
-    text = describe_type(annotation)
-    inner = get_args(annotation)[0]
-    return text.removesuffix(" or null") if get_origin(inner) is UnionType else text
-
-
 def config_schema() -> dict[str, Any]:
     whole = schema(RelayConfig)
     definitions = whole.pop("$defs")
@@ -201,23 +187,11 @@ def config_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": definitions}
 
 
-TEMPLATE = """\
-// The relay answers chat messages with an agent CLI. Keys: tau relay schema, docs/relay.md.
-{
-  inbound: {
-    // Who may talk to the agent; nobody by default. "*" admits everyone.
-    allowFrom: [%s],
-    reply: {
-      agent: { kind: "tau" }, // claude, codex, pi, opencode, gemini or tau
-      // cwd: "~/projects/notes",
-    },
-  },
-}
-"""
+TEMPLATE = Path(__file__).parent / "data" / "new_config.json5"
 
 
 def new_config() -> str:
-    return TEMPLATE % '"console:you"'
+    return TEMPLATE.read_text(encoding="utf-8")
 
 
 def migrate(content: dict[str, Any]) -> dict[str, Any]:

@@ -25,9 +25,9 @@ def strip_token(texts: list[str]) -> list[str]:
 
 
 class Heartbeats:
-    def __init__(self, relay: "Relay") -> None:
+    def __init__(self, relay: "Relay", *, at_once: bool = False) -> None:
         self._relay = relay
-        self._next_s = time.monotonic() + self._every_s
+        self._next_s = time.monotonic() + (0 if at_once else self._every_s)
 
     @property
     def _every_s(self) -> int:
@@ -44,12 +44,16 @@ class Heartbeats:
 
     def target(self) -> str:
         """The direct chat that was active last."""
+        return next(iter(self.targets()), "")
+
+    def targets(self) -> list[str]:
+        """The direct chats, those that were active last first."""
         direct = [
             (session.updated_at, key)
             for key, session in self._relay.sessions.by_key.items()
             if not session.is_group and session.channel in self._relay.channels
         ]
-        return max(direct)[1] if direct else ""
+        return [key for _, key in sorted(direct, reverse=True)]
 
     async def beat(self, key: str) -> "Answer | None":
         """Run one heartbeat in a session; returns the answer if there was something to say.
@@ -79,13 +83,13 @@ class Heartbeats:
                 answer = await relay.answerer.answer(key, session, [message], PROMPT, deny)
             finally:
                 session.updated_at, session.aborted_last_run = before
-        relay.sessions.save()
+        await relay.sessions.save()
         texts = strip_token(answer.texts)
         if not texts or not answer.ok:
             relay.log.write("info", "heartbeat", "nothing to say" if answer.ok else "failed", key=key)
             return None
         answer = replace(answer, texts=texts)
-        parts = compose(relay, replace(answer, media_url=""), session.channel, session.chat)
+        parts = await compose(relay, replace(answer, media_url=""), session.channel, session.chat)
         await relay.journal.answer([], session.channel, parts)
         relay.outboxes[session.channel].wake()
         return answer

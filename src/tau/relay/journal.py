@@ -16,6 +16,7 @@ from tau.relay.message import InboundMessage
 T = TypeVar("T")
 MAX_ATTEMPTS = 3
 KEEP_MS = 7 * 24 * 3600 * 1000
+FULL, FULL_S = "disk is full", 2.0
 TABLES = """
 CREATE TABLE IF NOT EXISTS inbound (
   number INTEGER PRIMARY KEY, channel TEXT NOT NULL, account TEXT NOT NULL,
@@ -46,6 +47,11 @@ class QueuedPart(Struct, frozen=True):
     part: OutgoingPart
 
 
+class SentPart(Struct, frozen=True):
+    number: int
+    id: str
+
+
 class StoredMessage(Struct, frozen=True):
     number: int
     message: InboundMessage
@@ -54,7 +60,11 @@ class StoredMessage(Struct, frozen=True):
 
 
 class JournalError(TauError):
-    pass
+    """`is_temporary`: it may work again later, such as when the disk has room."""
+
+    def __init__(self, message: str, *, is_temporary: bool = False) -> None:
+        super().__init__(message)
+        self.is_temporary = is_temporary
 
 
 class MessageJournal:
@@ -64,9 +74,18 @@ class MessageJournal:
         self._path = path
         self._thread = ThreadPoolExecutor(1, "relay-journal")
         self._base: sqlite3.Connection | None = None
+        self.warn: Callable[[str], None] = lambda problem: None
 
     async def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
+        """Run a transaction; while the disk is full, wait for room. Raises JournalError."""
+        while True:
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
+            except JournalError as error:
+                if not error.is_temporary:
+                    raise
+                self.warn(str(error))
+            await asyncio.sleep(FULL_S)
 
     def _transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
@@ -79,7 +98,10 @@ class MessageJournal:
                 base.rollback()
                 raise
         except sqlite3.Error as error:
-            raise JournalError(f'The journal "{self._path}" cannot be written: {error}.') from error
+            is_full = isinstance(error, sqlite3.OperationalError) and FULL in str(error)
+            raise JournalError(
+                f'The journal "{self._path}" cannot be written: {error}.', is_temporary=is_full
+            ) from error
         return done
 
     def _open(self) -> sqlite3.Connection:
@@ -117,17 +139,16 @@ class MessageJournal:
     async def begin(self, numbers: Sequence[int]) -> None:
         await self._do(lambda base: _each(base, "state='running', attempts=attempts+1", numbers))
 
-    async def answer(self, numbers: Sequence[int], channel: str, parts: Sequence[OutgoingPart]) -> None:
-        """Mark messages as answered and queue the parts, in one transaction."""
+    async def answer(self, numbers: Sequence[int], channel: str, parts: Sequence[OutgoingPart]) -> list[int]:
+        """Mark messages as answered and queue the parts, in one transaction; returns their numbers."""
+        query = "INSERT INTO outgoing (channel, chat, kind, content, time_ms) VALUES (?, ?, ?, ?, ?)"
 
-        def work(base: sqlite3.Connection) -> None:
+        def work(base: sqlite3.Connection) -> list[int]:
             _each(base, "state='answered'", numbers)
-            base.executemany(
-                "INSERT INTO outgoing (channel, chat, kind, content, time_ms) VALUES (?, ?, ?, ?, ?)",
-                [(channel, part.chat, part.kind, json.encode(part), now_ms()) for part in parts],
-            )
+            rows = [(channel, part.chat, part.kind, json.encode(part), now_ms()) for part in parts]
+            return [base.execute(query, row).lastrowid or 0 for row in rows]
 
-        await self._do(work)
+        return await self._do(work)
 
     async def unanswered(self) -> list[StoredMessage]:
         """Messages to run, oldest first, including those that were running when the relay died."""
@@ -146,10 +167,15 @@ class MessageJournal:
         changed = await self._do(lambda base: base.execute(query, (state, channel)).rowcount)
         return 0 if deduplicates else changed
 
-    async def next_part(self, channel: str) -> QueuedPart | None:
-        """The oldest pending part, now marked as sending."""
+    async def next_part(self, channel: str, sent: SentPart | None = None) -> QueuedPart | None:
+        """The oldest pending part, now marked as sending; in the same transaction, note what was `sent`."""
 
         def work(base: sqlite3.Connection) -> QueuedPart | None:
+            if sent is not None:
+                values = (sent.id, now_ms(), sent.number)
+                base.execute(
+                    "UPDATE outgoing SET state='sent', message_id=?, time_ms=? WHERE number=?", values
+                )
             row = base.execute(
                 "SELECT number, content FROM outgoing WHERE channel=? AND state='pending'"
                 " ORDER BY number LIMIT 1",
@@ -162,13 +188,10 @@ class MessageJournal:
 
         return await self._do(work)
 
-    async def settle(
-        self, number: int, state: Literal["sent", "pending", "uncertain", "failed"], id: str = ""
-    ) -> None:
+    async def settle(self, number: int, state: Literal["pending", "uncertain", "failed"]) -> None:
         await self._do(
             lambda base: base.execute(
-                "UPDATE outgoing SET state=?, message_id=?, time_ms=? WHERE number=?",
-                (state, id, now_ms(), number),
+                "UPDATE outgoing SET state=?, time_ms=? WHERE number=?", (state, now_ms(), number)
             )
         )
 
@@ -201,9 +224,10 @@ class MessageJournal:
         return [json.decode(row[0], type=OutgoingPart) for row in rows]
 
     def close(self) -> None:
+        """Wait for the last statement: one that a cancelled caller left behind still uses the connection."""
+        self._thread.shutdown()
         if self._base is not None:
             self._base.close()
-        self._thread.shutdown()
 
 
 def _each(base: sqlite3.Connection, change: str, numbers: Sequence[int]) -> None:

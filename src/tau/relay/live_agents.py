@@ -4,16 +4,17 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from msgspec import DecodeError, Struct, json
+from msgspec import DecodeError, json
 
 from tau.base.run import Limits, LocalRunner, Process
 from tau.base.tasks import spawn
 from tau.relay.agent_run import KILL_GRACE_S, collect_errors
+from tau.relay.agents.output import AgentReply, exit_error, one_sentence, session_problem, string
 from tau.relay.agents.pi import read_events
-from tau.relay.agents.reply import AgentReply, exit_error, one_sentence, session_problem, string
 
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 DIALOGS = ("select", "confirm", "input", "editor")
@@ -40,9 +41,11 @@ class LiveAgent:
         self._pending = bytearray()
         self._events: list[dict[str, Any]] = []
         self._number = 0
+        self._steered: dict[str, str] = {}  # messages that the agent has not acknowledged, by request
         self.used_at = time.monotonic()
         self.busy = False
         self.ended = False
+        self.bound_to = ""  # the session
 
     @classmethod
     async def open(
@@ -91,22 +94,39 @@ class LiveAgent:
             async for event in self._read():
                 match event.get("type"):
                     case "response":
+                        steered = self._steered.pop(str(event.get("id")), None)
                         if event.get("id") == request and event.get("success") is not True:
                             return AgentReply(
                                 error=one_sentence([string(event, "error"), "The prompt failed."])
                             )
+                        if steered is not None and is_settled:  # it came too late for the run
+                            is_settled = False
+                            if string(event, "data", "disposition") != "started":
+                                await self._send("prompt", message=steered)
                     case "extension_ui_request":
                         await self._answer(event, ask)
                     case "agent_settled":
                         is_settled = True
                     case "message_end":
                         self._events.append(event)
-                if is_settled:
+                if is_settled and not self._steered:
                     return read_events(self._events)
         finally:
             self.busy = False
+            self._steered.clear()
             self.used_at = time.monotonic()
         raise AgentGone(await self._farewell())
+
+    async def steer(self, text: str) -> bool:
+        """Send a message into the current run; False if there is none."""
+        if not self.busy or self.ended:
+            return False
+        self._number += 1
+        id = f"relay-{self._number}"
+        self._steered[id] = text
+        with suppress(AgentGone):
+            await self._write({"id": id, "type": "steer", "message": text})
+        return True
 
     @property
     def partial(self) -> str:
@@ -162,11 +182,6 @@ class LiveAgent:
         return AgentReply(texts=partial, error=error, session=session_problem(errors, missing=MISSING))
 
 
-class _PooledAgent(Struct):
-    agent: LiveAgent
-    session_id: str = ""
-
-
 class LiveAgents:
     """The live agents by session key, at most `limit`; the one unused for longest makes room."""
 
@@ -177,13 +192,13 @@ class LiveAgents:
         self._group = group
         self._limit = limit
         self._inherit = inherit
-        self._by_key: dict[str, _PooledAgent] = {}
+        self._by_key: dict[str, LiveAgent] = {}
 
     async def get(self, key: str, session_id: str) -> LiveAgent | None:
         """The live agent of this session, if there is one."""
         kept = self._by_key.get(key)
-        if kept is not None and not kept.agent.ended and kept.session_id == session_id:
-            return kept.agent
+        if kept is not None and not kept.ended and kept.bound_to == session_id:
+            return kept
         await self.close(key)
         return None
 
@@ -191,29 +206,33 @@ class LiveAgents:
         """Raises OSError."""
         await self.close(key)
         idle = sorted(
-            (one for one in self._by_key.items() if not one[1].agent.busy),
-            key=lambda one: one[1].agent.used_at,
+            (one for one in self._by_key.items() if not one[1].busy), key=lambda one: one[1].used_at
         )
         while len(self._by_key) >= self._limit and idle:
             await self.close(idle.pop(0)[0])
         agent = await LiveAgent.open(self._runner, argv, cwd=cwd, inherit=self._inherit, group=self._group)
-        self._by_key[key] = _PooledAgent(agent)
+        self._by_key[key] = agent
         return agent
+
+    async def steer(self, key: str, text: str) -> bool:
+        """Send a message into the run of a session, if its agent is in one."""
+        kept = self._by_key.get(key)
+        return kept is not None and await kept.steer(text)
 
     def bind(self, key: str, session_id: str) -> None:
         """Remember which session the agent of a key has."""
         if key in self._by_key:
-            self._by_key[key].session_id = session_id
+            self._by_key[key].bound_to = session_id
 
     async def close(self, key: str) -> None:
         kept = self._by_key.pop(key, None)
-        if kept is not None and not kept.agent.ended:
-            await kept.agent.close()
+        if kept is not None and not kept.ended:
+            await kept.close()
 
     async def close_idle(self, idle_s: float) -> None:
         now = time.monotonic()
         for key, kept in list(self._by_key.items()):
-            if kept.agent.ended or (not kept.agent.busy and now - kept.agent.used_at > idle_s):
+            if kept.ended or (not kept.busy and now - kept.used_at > idle_s):
                 await self.close(key)
 
     async def close_all(self) -> None:

@@ -9,8 +9,10 @@ from msgspec import json
 
 from tau.base import secrets
 from tau.base.clock import iso, now_ms
+from tau.base.files import typed_path
 from tau.base.sizes import MIB
-from tau.relay.settings import LoggingSettings
+from tau.relay.config import RelayHome
+from tau.relay.settings import LoggingSettings, RelayConfig
 
 LEVELS = ("trace", "debug", "info", "warn", "error", "fatal", "silent")
 MAX_LOG_BYTES = 5 * MIB
@@ -43,3 +45,8 @@ class RelayLog:
                 os.write(fd, line)
             finally:
                 os.close(fd)
+
+
+def open_log(config: RelayConfig, home: RelayHome) -> RelayLog:
+    path = config.logging.file
+    return RelayLog(typed_path(path) if path else home.state / "relay.log", config.logging)

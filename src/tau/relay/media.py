@@ -11,13 +11,17 @@ from urllib.parse import unquote
 from tau.base.errors import UsageError
 from tau.base.files import typed_path
 from tau.base.image_header import image_type
+from tau.base.late import late
 from tau.base.sizes import MIB
+
+pictures = late("tau.relay.pictures")
 
 TOKEN = re.compile(r"\bMEDIA:\s*`?([^\n]+?)`?[ \t]*$", re.IGNORECASE | re.MULTILINE)
 LEADING, TRAILING = "`\"'[{(", "`\"'\\})],"
 MAX_PATH_CHARS = 1024
 CAPS_MB = {"image": 6, "audio": 16, "video": 16}
 DOCUMENT_MB = 100
+MAX_PICTURE_MB = 40  # larger ones are not made smaller
 _TYPES = {
     "jpg": "image/jpeg",
     "jpeg": "image/jpeg",
@@ -110,11 +114,23 @@ class MediaGuard:
             raise UsageError(f"{shown}: it is not a regular file.")
         with os.fdopen(fd, "rb") as file:
             type = media_type(file.read(512), real.name)
+            is_picture = type.startswith("image/")
             cap = min(self._max_mb, CAPS_MB.get(type.partition("/")[0], DOCUMENT_MB))
-            if status.st_size > cap * MIB:
+            if status.st_size > (MAX_PICTURE_MB if is_picture else cap) * MIB:
                 raise UsageError(f"{shown}: it is larger than {cap:g} MB.")
             file.seek(0)
-            return file.read(int(cap * MIB)), type
+            data = file.read(MAX_PICTURE_MB * MIB if is_picture else int(cap * MIB))
+        if len(data) <= cap * MIB:
+            return data, type
+        try:
+            return pictures.shrink(data, int(cap * MIB)), "image/jpeg"
+        except ModuleNotFoundError:
+            install = "pip install 'tau-agent[images]'"
+            raise UsageError(
+                f"{shown}: it is larger than {cap:g} MB. To make it smaller: {install}."
+            ) from None
+        except pictures.UnusablePicture as error:
+            raise UsageError(f"{shown}: it is larger than {cap:g} MB, and {error}.") from None
 
 
 def _open_beneath(root: Path, inner: Path) -> int:

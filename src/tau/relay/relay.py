@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tau.relay.approvals import Approvals
 from tau.relay.channels.channel import ChannelLink, ChatChannel
 from tau.relay.chat_commands import ChatCommands, is_stop
 from tau.relay.config import RelayHome
+from tau.relay.control import ControlServer
 from tau.relay.heartbeat import Heartbeats
 from tau.relay.inbound_files import remove_old, with_files
 from tau.relay.journal import MAX_ATTEMPTS, MessageJournal, OutgoingPart
@@ -31,9 +33,10 @@ from tau.relay.message import InboundMessage
 from tau.relay.outbox import ChannelOutbox
 from tau.relay.sessions import ChatSessions, match_reset, session_key
 from tau.relay.settings import RelayConfig
+from tau.relay.steering import steer
 from tau.relay.transcription import transcribe
 
-TICK_S = 30.0
+TICK_S, FIRST_TICK_S = 30.0, 1.0
 ABORTED = "Agent was aborted."
 
 
@@ -75,6 +78,8 @@ class Relay:
         self.outboxes = {name: ChannelOutbox(one, journal, home, log) for name, one in self.channels.items()}
         settings = config.inbound.reply.session
         self.sessions = ChatSessions(_store(config, home), settings)
+        journal.warn = partial(log.write, "error", "journal")
+        self.sessions.warn = partial(log.write, "error", "sessions")
         self.access = AccessList(config.inbound.allow_from, home.allowed)
         self.approvals = Approvals(config.limits.approval_seconds)
         self.queues: dict[tuple[str, str], ChatQueue] = {}
@@ -84,9 +89,9 @@ class Relay:
         self._runs = asyncio.Semaphore(config.limits.runs)
         self._session_locks: dict[str, asyncio.Lock] = {}
         self.commands = ChatCommands(self)
-        self.started_ms = now_ms()
+        self.control = ControlServer(self, home.socket)
 
-    async def run(self) -> None:
+    async def run(self, *, beat_first: bool = False) -> None:
         """Serve until all channels end or the task is cancelled; then finish what waits. Raises TauError."""
         if self.sessions.problem:
             self.log.write("error", "sessions", self.sessions.problem)
@@ -97,22 +102,24 @@ class Relay:
             self.answerer = Answerer(
                 self.config, self.home, self.sessions, self._runner, self.live, self._secret_names
             )
-            background = [spawn(group, self._tick())]
+            background = [spawn(group, self._tick(beat_first))]
             try:
                 for name, channel in self.channels.items():
                     lost = await self.journal.recover_parts(name, deduplicates=channel.limits.deduplicates)
                     if lost:
                         self.log.write(
-                            "warn", "journal", "Some parts may not have arrived", count=lost, channel=name
+                            "warn", "journal", "parts may not have arrived", count=lost, channel=name
                         )
                     await channel.start(ChannelLink(group, self.outboxes[name].connected.set))
                     background.append(spawn(group, self.outboxes[name].run()))
                 await self._resume()
+                await self.control.start()
                 async with asyncio.TaskGroup() as sources:
                     for channel in self.channels.values():
                         spawn(sources, self._listen(channel))
                 await self._finish()
             finally:
+                await self.control.close()
                 tasks = [task for one in self.queues.values() for task in (one.worker, one.run) if task]
                 for task in tasks:
                     task.cancel()
@@ -165,11 +172,8 @@ class Relay:
         log = {"channel": message.channel, "sender": message.sender, "id": message.id}
         if not self.access.admits(message):
             self.log.write("warn", "access", "message of an unknown sender ignored", **log)
-            if (
-                self.config.inbound.pairing
-                and not message.is_group
-                and (code := self.access.code_for(message))
-            ):
+            may_pair = self.config.inbound.pairing and not message.is_group
+            if may_pair and (code := self.access.code_for(message)):
                 text = f"This agent does not know you. Its owner can admit you with: tau relay allow {code}"
                 await self.say([], message.channel, message.chat, text)
             return
@@ -210,13 +214,14 @@ class Relay:
         return self.queues.setdefault(place, ChatQueue(*place))
 
     async def _queue(self, number: int, message: InboundMessage) -> None:
-        queue = self._chat(message)
-        if len(queue.waiting) >= self.config.limits.queued:
-            await self.say(
-                [number], message.channel, message.chat, "Too many messages wait; send this one again later."
-            )
+        queue, waiting = self._chat(message), WaitingMessage(number, message, now_ms())
+        if await steer(self, queue, waiting):
             return
-        self._enqueue(WaitingMessage(number, message, now_ms()))
+        if len(queue.waiting) >= self.config.limits.queued:
+            text = "Too many messages wait; send this one again later."
+            await self.say([number], message.channel, message.chat, text)
+            return
+        self._enqueue(waiting)
 
     def _enqueue(self, waiting: WaitingMessage) -> None:
         queue = self._chat(waiting.message)
@@ -255,10 +260,15 @@ class Relay:
     async def _answer(self, queue: ChatQueue, batch: Sequence[WaitingMessage]) -> None:
         """Run the agent for a batch and queue the answer."""
         message, numbers = batch[-1].message, [one.number for one in batch]
-        if (reply := self.commands.in_turn(message)) is not None:
+        if (reply := await self.commands.in_turn(message)) is not None:
             await self.say(numbers, message.channel, message.chat, reply)
             return
         settings = self.config.inbound.reply.session
+        if self.config.inbound.reply.mode == "text":
+            parts = await compose(self, self.answerer.fixed(message), message.channel, message.chat)
+            await self.journal.answer(numbers, message.channel, parts)
+            self.outboxes[message.channel].wake()
+            return
         first = batch[0].message
         resets, rest = match_reset(first.body, settings.reset_triggers)
         body = "\n".join([rest, *(one.message.body for one in batch[1:])]).strip()
@@ -270,14 +280,14 @@ class Relay:
             session.channel, session.chat, session.is_group = message.channel, message.chat, message.is_group
             session.updated_at = now_ms()
             if not body and not files:
-                self.sessions.save()
+                await self.sessions.save()
                 await self.say(numbers, message.channel, message.chat, "Started a new conversation.")
                 return
             try:
                 await self._run_agent(queue, batch, key, body)
             except asyncio.CancelledError:
                 session.aborted_last_run = True
-                self.sessions.save()
+                await self.sessions.save()
                 raise
 
     @asynccontextmanager
@@ -308,39 +318,26 @@ class Relay:
                 self.config.inbound.transcribe_audio, message, self._runner, self.log
             )
             answer = await self.answerer.answer(
-                key,
-                session,
-                messages,
-                body,
-                ask,
-                transcript=transcript,
-                history=history,
+                key, session, messages, body, ask, transcript=transcript, history=history
             )
         session.updated_at = now_ms()
-        self.sessions.save()
-        parts = compose(self, answer, message.channel, message.chat)
+        await self.sessions.save()
+        parts = await compose(self, answer, message.channel, message.chat)
         await self.journal.answer([one.number for one in queue.current or batch], message.channel, parts)
         self.outboxes[message.channel].wake()
-        self.log.write(
-            "info",
-            "run",
-            "answered" if answer.ok else "failed",
-            key=key,
-            queued_ms=queued_ms,
-            meta=answer.meta,
-        )
+        state = "answered" if answer.ok else "failed"
+        self.log.write("info", "run", state, key=key, queued_ms=queued_ms, meta=answer.meta)
 
     async def _stop(self, number: int, message: InboundMessage) -> None:
         """Kill the chat's run and drop what waits."""
         queue = self._chat(message)
+        session = self.sessions.by_key.get(session_key(message, self.config.inbound.reply.session))
         dropped = [one.number for one in (*queue.current, *queue.waiting)]
         queue.waiting.clear()
         if queue.run is not None:
             queue.run.cancel()
             await asyncio.wait([queue.run])
-        elif (
-            session := self.sessions.by_key.get(session_key(message, self.config.inbound.reply.session))
-        ) is not None:
+        elif session is not None:
             session.aborted_last_run = True
         await self.say([number, *dropped], message.channel, message.chat, ABORTED)
 
@@ -374,16 +371,20 @@ class Relay:
             task.cancel()
             await channel.typing(message.chat, False)
 
-    async def _tick(self) -> None:
+    async def _tick(self, beat_first: bool) -> None:
         """Heartbeats, idle live agents, old journal rows."""
-        heartbeats = Heartbeats(self)
+        heartbeats = Heartbeats(self, at_once=beat_first)
         ticks = 0
         while True:
-            await asyncio.sleep(TICK_S)
+            await asyncio.sleep(FIRST_TICK_S if beat_first and not ticks else TICK_S)
             ticks += 1
             await self.live.close_idle(self.config.limits.live_idle_minutes * 60)
             await heartbeats.beat_if_due()
             if ticks % 120 == 0:
+                chats = self.queues.items()
+                self.queues = {place: one for place, one in chats if one.worker or one.waiting or one.history}
+                locks = self._session_locks.items()
+                self._session_locks = {key: lock for key, lock in locks if lock.locked()}
                 await self.journal.prune()
                 await asyncio.to_thread(remove_old, self.home.inbound)
 

@@ -1,14 +1,17 @@
 """Conversations: which session id a sender has, when it expires, and what has been sent to it."""
 
+import asyncio
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec.structs import replace
 
 from tau.base.clock import now_ms
-from tau.base.errors import TauError
 from tau.base.files import write_atomic
-from tau.relay.agents.reply import AgentMeta, AgentUsage
+from tau.base.tasks import shielded
+from tau.relay.agents.output import AgentMeta, AgentUsage
 from tau.relay.message import InboundMessage
 from tau.relay.settings import SessionSettings
 
@@ -35,6 +38,14 @@ class ChatSession(Struct, rename="camel", omit_defaults=True):
         """Take a new id, for an agent that does not know the old one."""
         self.session_id, self.started, self.system_sent = str(uuid.uuid4()), False, False
         self.usage_sum, self.cost_sum = AgentUsage(), 0
+
+
+def read_sessions(path: Path) -> dict[str, ChatSession]:
+    """Raises DecodeError, ValidationError and UnicodeDecodeError for a broken file."""
+    try:
+        return json.decode(path.read_bytes(), type=dict[str, ChatSession])
+    except FileNotFoundError:
+        return {}
 
 
 def session_key(message: InboundMessage, settings: SessionSettings) -> str:
@@ -65,12 +76,13 @@ class ChatSessions:
         self.problem = ""
         self.by_key: dict[str, ChatSession] = self._load()
         self.earlier: dict[str, list[str]] = {}
+        self._saving = asyncio.Lock()
+        self._unsaved = False
+        self.warn: Callable[[str], None] = lambda problem: None
 
     def _load(self) -> dict[str, ChatSession]:
         try:
-            return json.decode(self._path.read_bytes(), type=dict[str, ChatSession])
-        except FileNotFoundError:
-            return {}
+            return read_sessions(self._path)
         except (DecodeError, ValidationError, UnicodeDecodeError):
             broken = self._path.with_name(f"{self._path.name}.broken-{now_ms()}")
             self._path.replace(broken)
@@ -96,15 +108,22 @@ class ChatSessions:
             self.by_key[key] = fresh
         return fresh
 
-    def save(self) -> None:
-        """Raises TauError."""
+    async def save(self) -> None:
+        """Write the file, in a thread and in order. A full disk costs the file, not the conversation."""
         if len(self.by_key) > MAX_SESSIONS:
             newest = sorted(self.by_key.items(), key=lambda item: item[1].updated_at)[-MAX_SESSIONS:]
             self.by_key = dict(newest)
-        try:
-            write_atomic(self._path, json.format(json.encode(self.by_key), indent=2) + b"\n", mode=0o600)
-        except OSError as error:
-            raise TauError(f'The session file "{self._path}" cannot be saved: {error.strerror}.') from error
+            self.earlier = {key: ids for key, ids in self.earlier.items() if key in self.by_key}
+        self._unsaved = True
+        async with self._saving:
+            if not self._unsaved:
+                return  # another caller wrote what we had to write
+            self._unsaved = False
+            data = json.format(json.encode(self.by_key), indent=2) + b"\n"
+            try:
+                await shielded(asyncio.to_thread(write_atomic, self._path, data, mode=0o600))
+            except OSError as error:
+                self.warn(f'The session file "{self._path}" cannot be saved: {error.strerror}.')
 
 
 def per_message(meta: AgentMeta, session: ChatSession) -> AgentMeta:
@@ -117,13 +136,4 @@ def per_message(meta: AgentMeta, session: ChatSession) -> AgentMeta:
             cost, session.cost_sum = max(0.0, cost - session.cost_sum), cost
         else:
             session.cost_sum += cost
-    return AgentMeta(
-        model=meta.model,
-        provider=meta.provider,
-        session_id=meta.session_id,
-        stop_reason=meta.stop_reason,
-        usage=usage,
-        cost=cost,
-        duration_ms=meta.duration_ms,
-        queued_ms=meta.queued_ms,
-    )
+    return replace(meta, usage=usage, cost=cost)

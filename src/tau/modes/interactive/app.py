@@ -19,7 +19,7 @@ from tau.modes.idle_tasks import while_idle
 from tau.modes.interactive.composition import ScreenParts
 from tau.modes.interactive.current_session import FIRST, CurrentSession, SessionSwitch
 from tau.modes.interactive.early_screen import EarlyScreen
-from tau.modes.interactive.transcript.notice import Greeting
+from tau.modes.interactive.transcript.notice import Greeting, ServerLine
 from tau.modes.interactive.ui_controller import ScreenUi
 from tau.modes.user_prompt import UserPrompt
 
@@ -48,7 +48,7 @@ class App:
         self._idle_work: asyncio.Task[None] | None = None
         self._is_quitting = False
         self._prompting = False
-        self._greeting: Greeting | None = None
+        self._greets = False
         self._task: asyncio.Task[Any] | None = None
         self._leaving: asyncio.Future[SessionSwitch | None] | None = None
 
@@ -57,8 +57,8 @@ class App:
         self._task = asyncio.current_task()
         self.parts.input.attach()
         if not self.current.settings.interaction.quiet_start:
-            self._greeting = Greeting(self._front)
-            self._front.layout.transcript.add(self._greeting)
+            self._greets = True
+            self._front.layout.transcript.add(Greeting(self._front))
             self._front.request_render()
         self.parts.themes.follow()
         for problem in self._front.problems:
@@ -89,12 +89,13 @@ class App:
                 change = await self._recover(error, wanted, last)
 
     def _greet(self, session: Session) -> None:
-        """Add the first session's language servers to the greeting."""
-        greeting, self._greeting = self._greeting, None
-        if greeting is not None and session.language_servers is not None:
-            rows = session.language_servers.rows()
-            greeting.show_servers([(row.name, row.state) for row in rows if row.state != "missing"])
-            self._front.request_render()
+        """Show the first session's language servers below the greeting."""
+        is_greeted, self._greets = not self._greets, False
+        if is_greeted or session.language_servers is None:
+            return
+        rows = session.language_servers.rows()
+        if found := [(row.name, row.state) for row in rows if row.state != "missing"]:
+            self._front.layout.transcript.add(ServerLine(self._front, found))
 
     async def _run_session(
         self, session: Session, change: SessionSwitch, prompts: Sequence[UserPrompt]
@@ -109,8 +110,8 @@ class App:
         if session.extensions is not None:
             session.extensions.attach(extension_face.ScreenFace(self, parts, session))
         try:
-            parts.transcript.attach(session, change)
             self._greet(session)
+            parts.transcript.attach(session, change)
             parts.status_line.attach(session)
             parts.notifications.title()
             if change.notice:

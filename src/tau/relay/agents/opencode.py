@@ -2,66 +2,43 @@
 
 from collections.abc import Sequence
 
-from tau.relay.agents.reply import (
-    AgentMeta,
-    AgentReply,
-    AgentUsage,
-    clean,
-    exit_error,
-    mapping,
-    number,
-    one_sentence,
-    plain_texts,
-    read_objects,
-    session_problem,
-    string,
-    usage_of,
-)
-from tau.relay.agents.turn import (
-    AgentTurn,
-    Invocation,
-    add_session,
-    carry,
-    flag,
-    has_flag,
-    program_index,
-    with_identity,
-    without_separator,
-)
+from tau.relay.agents import invocation, output
 
 
-def build_args(argv: Sequence[str], body: str, turn: AgentTurn) -> Invocation:
-    words = without_separator(argv)
-    after = program_index(words, "opencode") + 1
+def build_args(argv: Sequence[str], body: str, turn: invocation.AgentTurn) -> invocation.Invocation:
+    words = invocation.without_separator(argv)
+    after = invocation.program_index(words, "opencode") + 1
     if "run" not in words[after:]:
         words.insert(after, "run")
-    flags = flag(words, "--format", "json") if turn.format == "json" else []
-    has_session = has_flag(words, "--session", "-s", "--continue", "-c")
+    flags = invocation.flag(words, "--format", "json") if turn.format == "json" else []
+    has_session = invocation.has_flag(words, "--session", "-s", "--continue", "-c")
     session = [] if turn.is_new or has_session or not turn.session_id else ["--session", turn.session_id]
-    return carry(add_session(words, flags, session, turn), with_identity(body, turn), turn)
+    return invocation.carry(
+        invocation.add_session(words, flags, session, turn), invocation.with_identity(body, turn), turn
+    )
 
 
-def parse(stdout: str, stderr: str, exit: int | None) -> AgentReply:
+def parse(stdout: str, stderr: str, exit: int | None) -> output.AgentReply:
     texts: list[str] = []
     parts: list[str] = []
     session_id = error = reason = ""
-    usage, cost, times = AgentUsage(), 0.0, []
-    found = read_objects(stdout)
+    usage, cost, times = output.AgentUsage(), 0.0, []
+    found = output.read_objects(stdout)
     for one in found:
-        session_id = session_id or string(one, "sessionID")
+        session_id = session_id or output.string(one, "sessionID")
         part = one.get("part")
         match one.get("type"):
             case "text":
-                parts.append(string(part, "text"))
+                parts.append(output.string(part, "text"))
             case "step_start" | "step_finish" as kind:
-                times.append(number(one, "timestamp"))
+                times.append(output.number(one, "timestamp"))
                 if kind == "step_finish":
                     texts, parts = [*texts, "".join(parts)], []
-                    reason = string(part, "reason")
-                    cost += number(part, "cost")
+                    reason = output.string(part, "reason")
+                    cost += output.number(part, "cost")
                     usage = usage.plus(
-                        usage_of(
-                            mapping(part, "tokens"),
+                        output.usage_of(
+                            output.mapping(part, "tokens"),
                             input="input",
                             output="output",
                             read="cache.read",
@@ -70,20 +47,24 @@ def parse(stdout: str, stderr: str, exit: int | None) -> AgentReply:
                     )
             case "error":
                 detail = one.get("error")
-                error = one_sentence(
-                    [string(detail, "data", "message"), string(detail, "name"), "The agent failed."]
+                error = output.one_sentence(
+                    [
+                        output.string(detail, "data", "message"),
+                        output.string(detail, "name"),
+                        "The agent failed.",
+                    ]
                 )
-    texts = [*texts, "".join(parts)] if found else plain_texts(stdout)
-    meta = AgentMeta(
+    texts = [*texts, "".join(parts)] if found else output.plain_texts(stdout)
+    meta = output.AgentMeta(
         session_id=session_id,
         stop_reason=reason,
         usage=usage if found else None,
         cost=cost if found else None,
         duration_ms=int(max(times) - min(times)) if times else 0,
     )
-    return AgentReply(
-        texts=[text for text in map(clean, texts) if text],
+    return output.AgentReply(
+        texts=[text for text in map(output.clean, texts) if text],
         meta=meta,
-        error=error or exit_error(stderr, exit),
-        session=session_problem(f"{stderr}\n{stdout}", missing="Session not found"),
+        error=error or output.exit_error(stderr, exit),
+        session=output.session_problem(f"{stderr}\n{stdout}", missing="Session not found"),
     )

@@ -1,8 +1,8 @@
-"""The protocol of a channel, and what all channels share."""
+"""What all channels have in common."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -36,45 +36,39 @@ class ChannelRejected(TauError):
 
 
 class ChannelLink(NamedTuple):
-    """What the relay gives a channel: a group for its tasks, and what to call once it is connected."""
+    """What the relay gives a channel: a group for its tasks, and what to call once it is connected.
+
+    A channel that only sends and does not listen must leave messages where they wait.
+    """
 
     group: asyncio.TaskGroup
     connected: Callable[[], None]
+    listens: bool = True
 
 
-class ChatChannel(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def limits(self) -> ChannelLimits: ...
+class ChatChannel:
+    """A channel: subclasses say what they can do in `limits`, and leave out what they cannot."""
+
+    name = ""
+    limits = ChannelLimits()
+
     async def start(self, link: ChannelLink) -> None:
         """Connect. Raises TauError if that can never work, such as a wrong password."""
-        ...
+        raise NotImplementedError
 
     def events(self) -> AsyncIterator[InboundMessage]:
         """Messages as they come; ends when the channel does."""
-        ...
+        raise NotImplementedError
 
     async def send_text(self, chat: str, text: str, *, key: str, choices: tuple[str, ...] = ()) -> str:
         """Send and return the message id. `key` names the part. Raises ChannelDown, ChannelRejected."""
-        ...
+        raise NotImplementedError
 
-    async def send_media(
-        self, chat: str, data: bytes, type: str, name: str, caption: str, *, key: str
-    ) -> str: ...
+    async def send_media(self, chat: str, data: bytes, type: str, name: str, caption: str, key: str) -> str:
+        raise ChannelRejected("This channel sends no files.")
+
     async def fetch(self, file: ChatFile) -> ChatFile:
         """Download a file of an admitted sender. Raises ChannelRejected with the reason."""
-        ...
-
-    async def typing(self, chat: str, on: bool) -> None: ...
-    async def mark_read(self, message: InboundMessage) -> None: ...
-    async def close(self) -> None: ...
-
-
-class OptionalSteps:
-    """What a channel may leave out."""
-
-    async def fetch(self, file: ChatFile) -> ChatFile:
         raise ChannelRejected("this channel has no files")
 
     async def typing(self, chat: str, on: bool) -> None:

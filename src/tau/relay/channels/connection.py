@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Generic, TypeVar
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from tau.ai.auth import resolve_value
 from tau.ai.http import HttpTransport
@@ -85,6 +85,11 @@ async def secret(value: str, key: str, runner: LocalRunner, *, optional: bool = 
     return found
 
 
+def origin(url: str) -> tuple[str, int]:
+    place = urlsplit(url)
+    return place.hostname or "", place.port or (443 if place.scheme == "https" else 80)
+
+
 def http_client(may_dial: Callable[[str, int], bool], ca_file: str = "") -> HttpTransport:
     """A client for addresses that strangers send: it connects to public ones and those of `may_dial`."""
 
@@ -135,5 +140,8 @@ class Downloads:
         if len(data) > cap_mb * MIB:
             raise ChannelRejected(f"it is larger than {cap_mb} MB")
         path = self._folder / f"{os.urandom(12).hex()}{EXTENSIONS.get(type, '.bin')}"
-        write_atomic(path, data, mode=0o600)
+        try:
+            write_atomic(path, data, mode=0o600)
+        except OSError as error:
+            raise ChannelRejected(f"it cannot be stored: {error.strerror}") from None
         return ChatFile(str(path), type)

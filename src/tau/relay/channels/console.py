@@ -6,14 +6,14 @@ from typing import TextIO
 from tau.base.clock import now_ms
 from tau.base.text import plain
 from tau.base.threads import in_daemon_thread
-from tau.relay.channels.channel import ChannelLimits, ChannelLink, OptionalSteps
+from tau.relay.channels.channel import ChannelLimits, ChannelLink, ChatChannel
 from tau.relay.message import InboundMessage
 
 MAX_LINE_CHARS = 1_000_000
 USER = "you"
 
 
-class ConsoleChannel(OptionalSteps):
+class ConsoleChannel(ChatChannel):
     name = "console"
     limits = ChannelLimits(text_units=1_000_000, typing=False)
 
@@ -45,9 +45,7 @@ class ConsoleChannel(OptionalSteps):
         self._print(text)
         return key
 
-    async def send_media(
-        self, chat: str, data: bytes, type: str, name: str, caption: str, *, key: str
-    ) -> str:
+    async def send_media(self, chat: str, data: bytes, type: str, name: str, caption: str, key: str) -> str:
         self._print(f"[{type}, {len(data)} bytes: {name}]{f' {caption}' if caption else ''}")
         return key
 

@@ -8,28 +8,13 @@ from typing import Any
 
 import httpx
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, InputFile, Message, Update
-from telegram.error import (
-    BadRequest,
-    ChatMigrated,
-    Conflict,
-    Forbidden,
-    InvalidToken,
-    NetworkError,
-    RetryAfter,
-    TelegramError,
-)
+from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 from telegram.request import HTTPXRequest
 
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.base.sizes import MIB
-from tau.relay.channels.channel import (
-    ChannelDown,
-    ChannelLimits,
-    ChannelLink,
-    ChannelRejected,
-    OptionalSteps,
-)
+from tau.relay.channels.channel import ChannelDown, ChannelLimits, ChannelLink, ChannelRejected, ChatChannel
 from tau.relay.channels.connection import Backoff, Downloads, http_client
 from tau.relay.config import RelayHome
 from tau.relay.log import RelayLog
@@ -42,7 +27,7 @@ MAX_DOWNLOAD_BYTES = 20 * MIB  # what the Bot API hands out
 KINDS = ("message", "edited_message", "callback_query")
 
 
-class TelegramChannel(OptionalSteps):
+class TelegramChannel(ChatChannel):
     name = "telegram"
     limits = ChannelLimits(text_units=4096, choices=True)
 
@@ -91,9 +76,6 @@ class TelegramChannel(OptionalSteps):
             except (InvalidToken, Forbidden) as error:
                 self._log.write("error", "telegram", f"Telegram refused the bot's token: {error}")
                 return
-            except Conflict:
-                await self._pause(TelegramError("another program polls for this bot"), started)
-                continue
             except TelegramError as error:
                 await self._pause(error, started)
                 continue
@@ -111,9 +93,7 @@ class TelegramChannel(OptionalSteps):
         sent = await self._send(self._bot.send_message(chat, text, reply_markup=markup))
         return str(sent.message_id)
 
-    async def send_media(
-        self, chat: str, data: bytes, type: str, name: str, caption: str, *, key: str
-    ) -> str:
+    async def send_media(self, chat: str, data: bytes, type: str, name: str, caption: str, key: str) -> str:
         file = InputFile(BytesIO(data), filename=name)
         text = caption[:1024] or None
         match type.partition("/")[0]:
@@ -158,10 +138,8 @@ class TelegramChannel(OptionalSteps):
         if message is None or sender is None or sender.is_bot:
             return None
         group = message.chat.type != "private"
-        replied = message.reply_to_message
-        is_reply = (
-            replied is not None and replied.from_user is not None and replied.from_user.id == self._bot.id
-        )
+        replied = message.reply_to_message.from_user if message.reply_to_message else None
+        is_reply = replied is not None and replied.id == self._bot.id
         return InboundMessage(
             channel=self.name,
             account=str(self._bot.id),
@@ -186,11 +164,9 @@ class TelegramChannel(OptionalSteps):
             raise ChannelDown("Telegram asked to send less.", wait_s=seconds) from None
         except (BadRequest, Forbidden, ChatMigrated, InvalidToken) as error:
             raise ChannelRejected(f"Telegram refused a message: {error.message}.") from None
-        except NetworkError as error:
+        except TelegramError as error:
             if isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout):
                 raise ChannelDown("Telegram cannot be reached.") from None
-            raise TauError(f"Telegram did not confirm a message: {error.message}.") from None
-        except TelegramError as error:
             raise TauError(f"Telegram did not confirm a message: {error.message}.") from None
         return sent
 

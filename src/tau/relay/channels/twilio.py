@@ -7,7 +7,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from msgspec import Struct, json
 
@@ -16,8 +15,8 @@ from tau.base.errors import ConfigError, TauError
 from tau.base.files import write_atomic
 from tau.base.run import Limits, LocalRunner, capture
 from tau.base.tasks import spawn
-from tau.relay.channels.channel import ChannelDown, ChannelLimits, ChannelLink, ChannelRejected, OptionalSteps
-from tau.relay.channels.connection import Downloads, Inbox, http_client
+from tau.relay.channels.channel import ChannelDown, ChannelLimits, ChannelLink, ChannelRejected, ChatChannel
+from tau.relay.channels.connection import Downloads, Inbox, http_client, origin
 from tau.relay.channels.twilio_api import TwilioAccount, TwilioApi, is_signed
 from tau.relay.config import RelayHome
 from tau.relay.hosted_files import HostedFiles
@@ -39,7 +38,7 @@ class _Arrived(Struct, frozen=True):
     stored: asyncio.Future[None]
 
 
-class TwilioChannel(OptionalSteps):
+class TwilioChannel(ChatChannel):
     name = "twilio"
 
     def __init__(
@@ -57,11 +56,8 @@ class TwilioChannel(OptionalSteps):
         self._auth_token = auth_token
         self._log = log
         self._runner = runner
-        place = urlsplit(account.api_url)
-        own = (place.hostname, place.port or (443 if place.scheme == "https" else 80))
-        messaging = urlsplit(account.messaging_url)
-        also = (messaging.hostname, messaging.port or (443 if messaging.scheme == "https" else 80))
-        self._http = http_client(lambda host, port: (host, port) in (own, also))
+        own = {origin(url) for url in (account.api_url, account.messaging_url)}
+        self._http = http_client(lambda host, port: (host, port) in own)
         self._downloads = Downloads(home.inbound, self._http)
         self._api = TwilioApi(account, self._http)
         self._hosted = HostedFiles()
@@ -80,12 +76,14 @@ class TwilioChannel(OptionalSteps):
 
     async def start(self, link: ChannelLink) -> None:
         self._link = link
+        if not link.listens and not self.limits.media:
+            return
         if self._settings.mode == "webhook" or self.limits.media:
             await self._listener.start(self._settings.port)
         if self._public_url == "tailscale":
             self._public_url = await self._open_funnel()
             await self._api.set_webhook(self._public_url + self._settings.path)
-        if self._settings.mode == "poll":
+        if self._settings.mode == "poll" and link.listens:
             self._poller = spawn(link.group, self._poll())
         link.connected()
 
@@ -102,9 +100,7 @@ class TwilioChannel(OptionalSteps):
     async def send_text(self, chat: str, text: str, *, key: str, choices: tuple[str, ...] = ()) -> str:
         return await self._api.send(chat, text, callback=self._status_url())
 
-    async def send_media(
-        self, chat: str, data: bytes, type: str, name: str, caption: str, *, key: str
-    ) -> str:
+    async def send_media(self, chat: str, data: bytes, type: str, name: str, caption: str, key: str) -> str:
         url = f"{self._public_url}{MEDIA_PATH}{self._hosted.add(data, type)}"
         return await self._api.send(chat, caption, url, self._status_url())
 

@@ -18,7 +18,7 @@ from neonize.utils.enum import ChatPresence, ChatPresenceMedia, ReceiptType
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.base.tasks import spawn
-from tau.relay.channels.channel import ChannelDown, ChannelLimits, ChannelLink, ChannelRejected, OptionalSteps
+from tau.relay.channels.channel import ChannelDown, ChannelLimits, ChannelLink, ChannelRejected, ChatChannel
 from tau.relay.channels.connection import Backoff, Downloads, Inbox, http_client
 from tau.relay.config import RelayHome
 from tau.relay.log import RelayLog
@@ -36,7 +36,7 @@ def new_client(home: RelayHome) -> NewAClient:
     return NewAClient(str(home.whatsapp))
 
 
-class WhatsAppChannel(OptionalSteps):
+class WhatsAppChannel(ChatChannel):
     name = "whatsapp"
     limits = ChannelLimits(text_units=4000)
 
@@ -78,9 +78,7 @@ class WhatsAppChannel(OptionalSteps):
     async def send_text(self, chat: str, text: str, *, key: str, choices: tuple[str, ...] = ()) -> str:
         return await self._send(self._client.send_message(parse_jid(chat), Message(conversation=text)))
 
-    async def send_media(
-        self, chat: str, data: bytes, type: str, name: str, caption: str, *, key: str
-    ) -> str:
+    async def send_media(self, chat: str, data: bytes, type: str, name: str, caption: str, key: str) -> str:
         to = parse_jid(chat)
         match type.partition("/")[0]:
             case "image" if type != "image/gif":

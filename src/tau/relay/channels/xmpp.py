@@ -18,12 +18,7 @@ from slixmpp.stanza import Message
 from tau.base.clock import now_ms
 from tau.base.errors import ConfigError, TauError
 from tau.base.tasks import spawn
-from tau.relay.channels.channel import (
-    ChannelDown,
-    ChannelLimits,
-    ChannelLink,
-    OptionalSteps,
-)
+from tau.relay.channels.channel import ChannelDown, ChannelLimits, ChannelLink, ChatChannel
 from tau.relay.channels.connection import Backoff, Inbox
 from tau.relay.channels.xmpp_client import XmppClient, is_loopback
 from tau.relay.channels.xmpp_files import XmppFiles
@@ -45,7 +40,7 @@ PAUSE_AT, RESUME_AT = 500, 100
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-class XmppChannel(OptionalSteps):
+class XmppChannel(ChatChannel):
     name = "xmpp"
     limits = ChannelLimits(text_units=10_000)
 
@@ -110,9 +105,7 @@ class XmppChannel(OptionalSteps):
     async def send_text(self, chat: str, text: str, *, key: str, choices: tuple[str, ...] = ()) -> str:
         return await self._send(chat, NOT_XML.sub("\ufffd", text), key)
 
-    async def send_media(
-        self, chat: str, data: bytes, type: str, name: str, caption: str, *, key: str
-    ) -> str:
+    async def send_media(self, chat: str, data: bytes, type: str, name: str, caption: str, key: str) -> str:
         if not self._up.is_set():
             raise ChannelDown("XMPP is not connected.")
         url = await self._files.store(data, type, name)
@@ -166,6 +159,9 @@ class XmppChannel(OptionalSteps):
         self._inbox.close()
 
     async def _begin(self, _: Any) -> None:
+        if not self._link.listens:  # without presence, the server keeps messages
+            self._resume(_)
+            return
         self._client.send_presence()
         for room, nick in self._rooms.items():
             try:

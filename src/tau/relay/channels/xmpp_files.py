@@ -2,11 +2,10 @@
 
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from tau.base.errors import ProviderError
 from tau.relay.channels.channel import ChannelDown, ChannelRejected
-from tau.relay.channels.connection import Downloads, http_client
+from tau.relay.channels.connection import Downloads, http_client, origin
 from tau.relay.channels.xmpp_client import UPLOAD, XmppClient
 from tau.relay.message import ChatFile
 
@@ -47,8 +46,7 @@ class XmppFiles:
             if not service:
                 raise ChannelRejected("The XMPP server stores no files.")
             slot = await self._client.request_slot(service, "probe.txt", 1, "text/plain")
-            place = urlsplit(slot.get)
-            self._origin = (place.hostname or "", place.port or (443 if place.scheme == "https" else 80))
+            self._origin = origin(slot.get)
             self._service = service
 
     def _may_dial(self, host: str, port: int) -> bool:

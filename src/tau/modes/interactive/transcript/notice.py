@@ -75,27 +75,10 @@ def notice_rows(theme: Theme, text: str, level: NoticeLevel, width: int) -> list
 
 
 class Greeting(CachedComponent):
-    """Says what can be typed, in three lines, and which language servers there are."""
+    """Says what can be typed, in three lines."""
 
     def __init__(self, display: Display) -> None:
         self._display = display
-        self._servers: list[tuple[str, str]] = []
-
-    def show_servers(self, servers: Sequence[tuple[str, str]]) -> None:
-        """The language servers of the session that has just opened: name and state."""
-        self._servers = list(servers[:MAX_SERVERS])
-        self._rows = None
-
-    def _server_row(self, theme: Theme) -> str:
-        names = [clean_line(name) for name, _ in self._servers]
-        if theme.linear:
-            return f"Language servers: {', '.join(names)}"
-        dots = {"running": theme["success"](DOT), "failed": theme["error"](DOT)}
-        usual = theme["dim"](DOT)
-        return "  ".join(
-            f"{dots.get(state, usual)} {theme['muted'](name)}"
-            for name, (_, state) in zip(names, self._servers, strict=True)
-        )
 
     def _render_rows(self, width: int) -> list[str]:
         theme, label = self._display.theme, self._display.keys.label
@@ -106,8 +89,26 @@ class Greeting(CachedComponent):
             f"{label('app.help.hotkeys')} all keys.",
         )
         title = theme["accent"](theme["strong"](f"tau {VERSION}"))
-        lines = [title, *(theme["muted"](hint) for hint in hints)]
-        return wrap("\n".join([*lines, *([self._server_row(theme)] if self._servers else [])]), width)
+        return wrap("\n".join((title, *(theme["muted"](hint) for hint in hints))), width)
+
+
+class ServerLine(CachedComponent):
+    """The language servers of the first session, below the greeting: name and state."""
+
+    def __init__(self, display: Display, servers: Sequence[tuple[str, str]]) -> None:
+        self._display = display
+        self._servers = servers[:MAX_SERVERS]
+
+    def _render_rows(self, width: int) -> list[str]:
+        theme = self._display.theme
+        names = [clean_line(name) for name, _ in self._servers]
+        if theme.linear:
+            return wrap(f"Language servers: {', '.join(names)}", width)
+        dots = {"running": theme["success"](DOT), "failed": theme["error"](DOT)}
+        usual = theme["dim"](DOT)
+        states = zip(names, self._servers, strict=True)
+        row = "  ".join(f"{dots.get(state, usual)} {theme['muted'](name)}" for name, (_, state) in states)
+        return wrap(row, width)
 
 
 class TurnEndBlock(CachedBlock):

@@ -2,18 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Literal
 
 from msgspec import Struct
 
 MAX_ARGUMENT_BYTES = 120_000  # the kernel takes 128 KiB
-IDENTITY = """\
-You answer chat messages on the user's machine; your replies are sent to their phone. Keep replies under \
-1500 characters. To send a file, put MEDIA:/path/to/file.jpg (or an https URL, no spaces) on its own line. \
-Caps: images 6 MB, audio and video 16 MB, documents 100 MB. Incoming messages may name an attached file and \
-have a "Transcript:" of speech. Use the current folder for notes. If a message is a heartbeat and nothing \
-needs attention, reply exactly HEARTBEAT_OK."""
+IDENTITY = (Path(__file__).parents[1] / "data" / "identity.md").read_text(encoding="utf-8").strip()
 
 
 class AgentTurn(Struct, frozen=True, kw_only=True):
