@@ -14,7 +14,7 @@ import tau
 from tau.ai.faux import Faux, Say
 from tau.base.errors import UsageError
 from tau.cli.completions import SHELLS, completion_script
-from tau.cli.flags import FLAGS, SUBCOMMANDS
+from tau.cli.flags import FLAGS, subcommands
 from tau.cli.main import run
 
 
@@ -117,7 +117,7 @@ def test_every_script_knows_every_flag_and_subcommand(shell: str) -> None:
     text = completion_script(shell)
     dashes = "-l " if shell == "fish" else "--"
     assert [flag.name for flag in FLAGS if f"{dashes}{flag.name}" not in text] == []
-    assert [command.name for command in SUBCOMMANDS if command.name not in text] == []
+    assert [command.name for command in subcommands() if command.name not in text] == []
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.cli.flags import FLAGS, SUBCOMMANDS
+from tau.cli.flags import FLAGS, subcommands
 from tau.cli.help import WIDTH, help_text, markdown_table
 from tau.cli.main import run
 from tau.cli.subcommand_help import PAGES, help_page, usage_line
@@ -14,7 +14,7 @@ def test_help_names_every_flag_and_subcommand_once() -> None:
     text = help_text()
     for flag in FLAGS:
         assert text.count(f"  {flag.usage} ") == 1, flag.name
-    for command in SUBCOMMANDS:
+    for command in subcommands():
         assert f"tau {command.usage}" in text
 
 
@@ -32,13 +32,13 @@ def test_help_keeps_the_words_of_a_description_apart() -> None:
     assert all(" ".join(flag.help.split()) in words for flag in FLAGS)
 
 
-@pytest.mark.parametrize("name", [command.name for command in SUBCOMMANDS])
+@pytest.mark.parametrize("name", [command.name for command in subcommands()])
 @pytest.mark.parametrize("words", (["--help"], ["-h"], ["whatever", "--help"]), ids=" ".join)
 def test_every_subcommand_has_help(name: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run([name, *words]) == 0
     page = capsys.readouterr().out
     assert page == help_page(name)
-    command = next(command for command in SUBCOMMANDS if command.name == name)
+    command = next(command for command in subcommands() if command.name == name)
     assert page.startswith(f"usage: tau {name}")
     described = [*command.options, *(command.choices if name != "help" else ())]
     assert [word for word in described if word not in page and word != "--help"] == []
@@ -71,5 +71,5 @@ def test_misused_subcommand_points_to_its_help() -> None:
 
 def test_docs_table_has_one_row_for_each_and_unbroken_cells() -> None:
     rows = markdown_table().splitlines()[2:]
-    assert len(rows) == len(FLAGS) + len(SUBCOMMANDS)
+    assert len(rows) == len(FLAGS) + len(subcommands())
     assert all(row.replace("\\|", "").count("|") == 3 for row in rows)

@@ -10,7 +10,7 @@ from tau.cli.completions import SHELLS
 from tau.cli.config_command import ACTIONS
 from tau.cli.debug_command import VERBS as DEBUG_VERBS
 from tau.cli.extensions_command import ACTIONS as EXTENSIONS_ACTIONS
-from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, VALUE, Flag
+from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, LIST, OPTIONAL, SWITCH, VALUE, Flag, subcommands
 from tau.cli.hooks_command import ACTIONS as HOOKS_ACTIONS
 from tau.cli.login_command import AUTH_ACTIONS
 from tau.cli.memory_command import ACTIONS as MEMORY_ACTIONS
@@ -140,7 +140,7 @@ def test_tau_login_was_sent_to_the_model_as_a_prompt(word: str) -> None:
 
 @pytest.mark.parametrize("flags", (["-p"], ["--model", "sonnet"], ["-pc"], ["--cwd=src", "--plain"]))
 def test_subcommand_behind_a_flag_is_not_sent_to_the_model(flags: list[str]) -> None:
-    for command in SUBCOMMANDS:
+    for command in subcommands():
         problem = parse([*flags, command.name, "list"]).problem
         assert problem == (
             f'"{command.name}" is a command: put it before all flags; to send it as a message, '
@@ -195,7 +195,7 @@ def test_table_is_consistent() -> None:
 def test_choices_match_their_implementations() -> None:
     """The table imports nothing, so it repeats them."""
     flags = {flag.name: flag.choices for flag in FLAGS}
-    commands = {command.name: command.choices for command in SUBCOMMANDS}
+    commands = {command.name: command.choices for command in subcommands()}
     assert flags["thinking"] == THINKING_LEVELS
     assert flags["approval-mode"] == get_args(ApprovalMode)
     assert {name: words for name, words in commands.items() if words} == {

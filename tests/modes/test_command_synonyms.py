@@ -20,7 +20,7 @@ LATER = {"rewind"}
         ("approve", ["permissions"]),
         ("colors", ["theme"]),
         ("vim", ["settings"]),
-        ("memory", ["init"]),
+        ("remember", ["init"]),
         ("MCP", ["mcp"]),
         ("modle", ["model"]),
         ("zzzzz", []),

@@ -14,9 +14,9 @@ from tau.base.errors import UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner
-from tau.cli.flags import BATCH_FLAGS
 from tau.cli.parse import ParsedArgs, parse
 from tau.cli.signals import Signals
+from tau.cli.subcommand_flags import own_flags
 from tau.cli.subcommand_help import usage_line
 from tau.modes.batch import coordinator as running
 from tau.modes.batch.executor import Executor
@@ -54,7 +54,7 @@ PASSED = (
 
 def run(words: Sequence[str]) -> int:
     """Raises TauError."""
-    parsed = parse(list(words), BATCH_FLAGS)
+    parsed = parse(list(words), own_flags("batch"))
     if parsed.problem:
         raise UsageError(parsed.problem)
     match parsed.words:

@@ -13,10 +13,10 @@ from tau.base.errors import UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner
-from tau.cli.flags import COMMIT_FLAGS
 from tau.cli.main import write_stdout
 from tau.cli.parse import ParsedArgs, parse
 from tau.cli.signals import Signals
+from tau.cli.subcommand_flags import own_flags
 from tau.cli.subcommand_help import usage_line
 from tau.cli.working_folder import resolve_working_folder
 from tau.coding.commit.committer import CommitOptions, CommitResult, Committer, Proposal
@@ -33,7 +33,7 @@ sdk = late("tau.sdk")
 
 def run(words: Sequence[str]) -> int:
     """Raises TauError."""
-    parsed = parse(list(words), COMMIT_FLAGS)
+    parsed = parse(list(words), own_flags("commit"))
     if parsed.problem:
         raise UsageError(parsed.problem)
     if parsed.words:

@@ -10,12 +10,14 @@ from tau.cli.flags import (
     LIST,
     OPTIONAL,
     SESSIONS,
-    SUBCOMMANDS,
     SWITCH,
     TOOLS,
     Flag,
     Subcommand,
+    subcommands,
 )
+
+_TEMPLATES = __file__.replace("completions.py", "completion_templates")
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -26,42 +28,22 @@ HINTS = {
 }
 
 
-_BASH_FUNCTIONS = """\
-_tau_words() { COMPREPLY=($(compgen -W "$1" -- "$word")); }
-_tau_values() {  # compgen -W would run commands in them
-    local value
-    while IFS=$'\\t' read -r value _; do
-        if [[ $value == "$word"* ]]; then COMPREPLY+=("$value"); fi
-    done < <("${COMP_WORDS[0]}" completions values "$1" 2>/dev/null)
-    if [[ $word == *:* ]]; then COMPREPLY=("${COMPREPLY[@]#"${word%:*}:"}"); fi
-}
-_tau_list() {
-    local before=""
-    if [[ $word == *,* ]]; then before="${word%,*},"; word="${word##*,}"; fi
-    _tau_values "$1"
-    COMPREPLY=("${COMPREPLY[@]/#/$before}")
-}
-_tau_paths() {
-    local path
-    compopt -o filenames 2>/dev/null
-    while IFS= read -r path; do COMPREPLY+=("$2$path"); done < <(compgen "$1" -- "${word#"$2"}")
-}
-_tau_command() {  # choices, options, choices that take a value, kind of value
-    if [[ $word == -* ]]; then _tau_words "$2"
-    elif [ "$count" -eq 2 ]; then _tau_words "$1"
-    elif [ "$count" -eq 3 ] && [[ " $3 " == *" ${words[2]} "* ]]; then _tau_values "$4"; fi
-}
-"""
-
-
 def completion_script(shell: str) -> str:
     script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]()
     return f"# tau completion for {shell}. To enable: {HINTS[shell]}\n{script}"
 
 
+def _fill_template(file: str, **parts: str) -> str:
+    """Replace each `@NAME@` of a template."""
+    with open(f"{_TEMPLATES}/{file}", encoding="utf-8") as template:  # noqa: PTH123  pathlib is slow to import
+        text = template.read()
+    for name, part in parts.items():
+        text = text.replace(f"@{name.upper()}@", part)
+    return text
+
+
 def _bash() -> str:
     words = [f"--{flag.name}" for flag in FLAGS] + [f"-{flag.short}" for flag in FLAGS if flag.short]
-    commands = [command.name for command in SUBCOMMANDS]
     values = []
     for flag in FLAGS:
         if flag.kind == SWITCH:
@@ -70,38 +52,13 @@ def _bash() -> str:
         test = "[[ $word == -* ]] || " if flag.kind == OPTIONAL else ""
         value = f'_tau_words "{" ".join(flag.choices)}"' if flag.choices else _bash_value(flag.completes)
         values.append(f"        {names}) {test}{{ {value}; return; }} ;;")
-    value_cases = "\n".join(values)
-    nested_cases = "\n".join(map(_bash_command, SUBCOMMANDS))
-    return f"""\
-{_BASH_FUNCTIONS}\
-_tau() {{
-    local words=() part word last count
-    for part in "${{COMP_WORDS[@]:0:COMP_CWORD+1}}"; do
-        if [ "$part" = : ] || [[ ${{words[*]}} == *: ]]; then  # bash splits words at colons
-            words[${{#words[@]}}-1]+="$part"
-        else
-            words+=("$part")
-        fi
-    done
-    count=$((${{#words[@]}} - 1))
-    word="${{words[count]}}" last="${{words[count-1]}}"
-    if [ "$word" = = ]; then word=""; fi
-    if [ "$last" = = ]; then last="${{words[count-2]}}"; fi
-    COMPREPLY=()
-    if [ "$count" -gt 1 ]; then case "${{words[1]}}" in
-{nested_cases}
-    esac; fi
-    case "$last" in
-{value_cases}
-    esac
-    case "$word" in
-        @*) _tau_paths -f @; compopt -o nospace 2>/dev/null ;;
-        -*) _tau_words "{" ".join(words)}" ;;
-        *) [ "$count" -eq 1 ] && _tau_words "{" ".join(commands)}" ;;
-    esac
-}}
-complete -F _tau tau
-"""
+    return _fill_template(
+        "bash.sh",
+        names=" ".join(command.name for command in subcommands()),
+        commands="\n".join(map(_bash_command, subcommands())),
+        flags=" ".join(words),
+        values="\n".join(values),
+    )
 
 
 def _bash_command(command: Subcommand) -> str:
@@ -141,42 +98,13 @@ def _zsh() -> str:
         else:
             names = f"'{once}'--{flag.name}{_zsh_equals(flag)}"
         lines.append(f"        {names}'[{help}]{_zsh_value(flag)}'")
-    helps = [(command.name, _zsh_words(command.help)) for command in SUBCOMMANDS]
-    commands = " ".join(f"{name}:{help}" for name, help in helps)
-    nested_cases, arguments = "\n".join(map(_zsh_command, SUBCOMMANDS)), " \\\n".join(lines)
-    return f"""\
-_tau_values() {{
-    local -a found=("${{(@f)$($program completions values $1 2>/dev/null)}}")
-    [[ -n $found[1] ]] || return 1
-    found=("${{(@)found//:/\\\\:}}")
-    found=("${{(@)found//$'\\t'/:}}")
-    _describe value found
-}}
-_tau_list() {{ compset -P '*,'; _tau_values $1 }}
-_tau_sessions() {{ _tau_values sessions; _files }}
-_tau_command() {{  # options, choices, choices that take a value, kind of value
-    if [[ $words[CURRENT] == -* ]]; then compadd -- ${{=1}}
-    elif (( CURRENT == 3 )); then compadd -- ${{=2}}
-    elif (( CURRENT == 4 && ${{${{=3}}[(Ie)$words[3]]}} )); then _tau_values $4; fi
-}}
-_tau_rest() {{
-    if compset -P @; then _files; return; fi
-    if (( CURRENT == 2 )); then
-        local -a commands=({commands})
-        _describe command commands
-    fi
-}}
-_tau() {{
-    local program=$words[1]
-    if (( CURRENT > 2 )); then case "$words[2]" in
-{nested_cases}
-    esac; fi
-    _arguments \\
-{arguments} \\
-        '*:message:_tau_rest'
-}}
-compdef _tau tau
-"""
+    helps = [(command.name, _zsh_words(command.help)) for command in subcommands()]
+    return _fill_template(
+        "zsh.sh",
+        names=" ".join(f"{name}:{help}" for name, help in helps),
+        commands="\n".join(map(_zsh_command, subcommands())),
+        arguments=" \\\n".join(lines),
+    )
 
 
 def _zsh_command(command: Subcommand) -> str:
@@ -221,27 +149,18 @@ def _zsh_action(kind: str) -> str:
 
 
 def _fish() -> str:
-    lines = [
-        *("function __tau_at_file", "    string match -q -- '@*' (commandline -ct)", "end"),
-        *("complete -c tau -f", "function __tau_files"),
-        *("    printf '@%s\\n' (__fish_complete_path (string sub -s 2 -- (commandline -ct)))", "end"),
-        *("function __tau_values", "    tau completions values $argv 2>/dev/null", "end"),
-        "function __tau_list",
-        "    set -l before (commandline -ct | string replace -r '^--?\\w+=' '' | string match -r '.*,')",
-        *("    __tau_values $argv | string replace -r '^' \"$before\"", "end"),
-        "complete -c tau -n __tau_at_file -a '(__tau_files)'",
-    ]
+    lines = []
     for flag in FLAGS:
         short = f" -s {flag.short}" if flag.short else ""
         lines.append(
             f"complete -c tau{short} -l {flag.name}{_fish_value(flag)} -d '{_fish_quoted(flag.help)}'"
         )
-    for command in SUBCOMMANDS:
+    for command in subcommands():
         lines.append(
             f"complete -c tau -n __fish_use_subcommand -a {command.name} -d '{_fish_quoted(command.help)}'"
         )
         lines += _fish_command(command)
-    return "\n".join(lines) + "\n"
+    return _fill_template("tau.fish", rules="\n".join(lines))
 
 
 def _fish_command(command: Subcommand) -> list[str]:

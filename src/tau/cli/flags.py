@@ -53,23 +53,35 @@ class Subcommand:
 
     __slots__ = ("choices", "completes", "help", "name", "options", "usage", "values")
 
-    def __init__(
-        self,
-        usage: str,
-        help: str,
-        choices: str = "",
-        options: str = "",
-        *,
-        values: dict[str, str] | None = None,
-        completes: str = "",
-    ) -> None:
+    def __init__(self, usage: str, help: str, rows: dict[str, str]) -> None:
         self.name = usage.split()[0]
         self.usage = usage
         self.help = help
-        self.choices = tuple(choices.split())
-        self.values = values or {}
-        self.options = (*options.split(), "--help")
-        self.completes = completes
+        self.choices = tuple(rows.get("choices", "").split())
+        self.values = dict(pair.split("=", 1) for pair in rows.get("values", "").split())
+        self.options = (*rows.get("options", "").split(), "--help")
+        self.completes = rows.get("completes", "")
+
+
+_subcommands: list[Subcommand] = []
+
+
+def subcommands() -> list[Subcommand]:
+    """All subcommands, from `subcommands.txt`, read when they are first needed.
+
+    The file has a block for each: its usage, its help and what shells offer.
+    """
+    if not _subcommands:
+        with open(__file__.replace("flags.py", "subcommands.txt"), encoding="utf-8") as file:  # noqa: PTH123
+            blocks = file.read().strip().split("\n\n")
+        for block in blocks:
+            usage, help, *rows = map(str.strip, block.split("\n"))
+            _subcommands.append(Subcommand(usage, help, dict(row.split(": ", 1) for row in rows)))
+        names = " ".join(command.name for command in _subcommands)
+        _subcommands.append(
+            Subcommand("help [COMMAND]", "print the help of tau or of a command", {"choices": names})
+        )
+    return _subcommands
 
 
 OUTPUT, SESSION, MODEL, PROMPT, SAFETY, CODE, OTHER = (
@@ -207,339 +219,6 @@ FLAGS = (
     Flag("help", "print this help and exit", OTHER, short="h"),
 )
 
-# Of `tau serve`, which takes the other flags too.
-SERVE_FLAGS = (
-    Flag("host", "address to listen on", OUTPUT, VALUE, "ADDRESS"),
-    Flag("port", "port to listen on; 0: any free one", OUTPUT, VALUE, "N"),
-    Flag("unix", "listen on this Unix socket instead", OUTPUT, VALUE, "PATH"),
-    Flag("root", "serve sessions of this folder and those below it", OUTPUT, VALUE, "DIR"),
-    Flag("allow-host", "accept this name in the Host header", OUTPUT, LIST, "NAME"),
-    Flag("allow-origin", "accept requests of pages from this origin", OUTPUT, LIST, "URL"),
-)
-
-# Of `tau review`, which takes the other flags too.
-REVIEW_FLAGS = (
-    Flag("base", "review what this branch adds to REF, not only uncommitted changes", OTHER, VALUE, "REF"),
-    Flag("fail-on", "exit with 1 if there are findings of this priority or above", OTHER, VALUE, "P0..P3"),
-)
-
-COMMIT_FLAGS = (
-    Flag("split", "make several commits, each with one purpose; shows them first", group=OTHER),
-    Flag("all", "commit all changes of tracked files, as git commit --all", group=OTHER),
-    Flag("push", "push afterwards", group=OTHER),
-    Flag("dry-run", "show the messages; commit nothing", group=OTHER),
-    Flag("yes", "do not ask", group=OTHER, short="y"),
-    Flag("json", "print JSON", group=OUTPUT),
-    Flag("no-changelog", "leave CHANGELOG.md alone", group=OTHER),
-    Flag("legacy", "write the message in one request, without summaries", group=OTHER),
-    Flag("context", "what the model should know", group=PROMPT, kind=VALUE, metavar="TEXT", short="c"),
-    Flag(
-        "model",
-        "model to use; default: the role commit, else smol",
-        group=OTHER,
-        kind=VALUE,
-        metavar="PATTERN",
-        completes=MODELS,
-        short="m",
-    ),
-)
-RELAY_FLAGS = (
-    Flag("channel", "channel to answer on; repeatable", OTHER, LIST, "NAME"),
-    Flag("provider", "the same, as in warelay; auto: those of the config", OTHER, VALUE, "NAME"),
-    Flag("from", "config of warelay to convert", OTHER, VALUE, "FILE", FILE),
-    Flag("to", "chat, as CHANNEL:CHAT", OTHER, VALUE, "CHAT", short="t"),
-    Flag("message", "text to send", OTHER, VALUE, "TEXT", short="m"),
-    Flag("body", "the same", OTHER, VALUE, "TEXT"),
-    Flag("media", "file to send", OTHER, VALUE, "PATH", FILE),
-    Flag("all", "all conversations", OTHER),
-    Flag("heartbeat-now", "begin with a heartbeat", OTHER),
-    Flag("interval", "seconds between polls of Twilio", OTHER, VALUE, "N", short="i"),
-    Flag("web-heartbeat", "uptime after which a connection counts as good", OTHER, VALUE, "SECONDS"),
-    Flag("web-retries", "attempts to connect; 0 for no limit", OTHER, VALUE, "N"),
-    Flag("web-retry-initial", "first wait before connecting again", OTHER, VALUE, "MS"),
-    Flag("web-retry-max", "longest wait", OTHER, VALUE, "MS"),
-    Flag("port", "port of the webhook server", OTHER, VALUE, "N", short="p"),
-    Flag("path", "path of the webhook", OTHER, VALUE, "PATH"),
-    Flag("ingress", "how Twilio reaches the webhook server", OTHER, VALUE, choices="tailscale none"),
-    Flag("reply", "answer with this text instead of the agent", OTHER, VALUE, "TEXT", short="r"),
-    Flag("phone", "link WhatsApp with a code for this number", OTHER, VALUE, "NUMBER"),
-    Flag("dry-run", "show what would happen", OTHER),
-    Flag("verbose", "log everything but message texts", OTHER),
-    Flag("json", "print JSON", OUTPUT),
-)
-# Of `tau batch`, which passes the flags about models and safety on to each task.
-BATCH_FLAGS = (
-    Flag(
-        "template",
-        "prompt with {COLUMN} for the rows of a CSV or JSONL file",
-        group=PROMPT,
-        kind=VALUE,
-        metavar="TEXT",
-    ),
-    Flag("out", "folder for results", group=OUTPUT, kind=VALUE, metavar="DIR", completes=FOLDER),
-    Flag("jobs", "how many tasks run at once: a number, or auto", group=OTHER, kind=VALUE, metavar="N"),
-    Flag("max-cost", "start nothing more at this cost in dollars", group=SAFETY, kind=VALUE, metavar="USD"),
-    Flag("fail-fast", "stop after N failed tasks", group=OTHER, kind=VALUE, metavar="N"),
-    Flag("keep", "keep the folders of these tasks", group=OTHER, kind=VALUE, choices="failed all none"),
-    Flag(
-        "collect",
-        "push the changes of each task as a branch, or open a pull request",
-        group=OTHER,
-        kind=VALUE,
-        choices="branch pr",
-    ),
-    Flag(
-        "executor", "where tasks run: here, or on a Ray cluster", group=OTHER, kind=VALUE, choices="local ray"
-    ),
-    Flag("address", "join this Ray cluster", group=OTHER, kind=VALUE, metavar="HOST:PORT"),
-    Flag(
-        "shared-dir",
-        "folder of all nodes, for files over 16 MiB",
-        group=OTHER,
-        kind=VALUE,
-        metavar="DIR",
-        completes=FOLDER,
-    ),
-    Flag("forward-env", "variable that nodes get; repeatable", group=SAFETY, kind=LIST, metavar="NAME"),
-    Flag("rpm", "requests a minute, for each provider", group=MODEL, kind=VALUE, metavar="N"),
-    Flag("tpm", "tokens a minute, for each provider", group=MODEL, kind=VALUE, metavar="N"),
-    Flag("status", "retry tasks with this status; repeatable", group=OTHER, kind=LIST, metavar="STATUS"),
-    Flag("html", "write the report as HTML", group=OUTPUT),
-    Flag("dry-run", "check the tasks and show the plan", group=OTHER),
-)
-
-BENCH_FLAGS = (
-    Flag(
-        "model", "model to compare; repeatable", group=MODEL, kind=LIST, metavar="PATTERN", completes=MODELS
-    ),
-    Flag("set", "compare with this setting too; repeatable", group=OTHER, kind=LIST, metavar="KEY=VALUE"),
-    Flag("repeat", "runs of each task", group=OTHER, kind=VALUE, metavar="N"),
-    Flag("seed", "order of the runs", group=OTHER, kind=VALUE, metavar="N"),
-    Flag("task", "only this task; repeatable", group=OTHER, kind=LIST, metavar="NAME"),
-    Flag("baseline", "report to compare with", group=OTHER, kind=VALUE, metavar="FILE", completes=FILE),
-    Flag(
-        "max-drop",
-        "fail if a rate fell by more than this, such as 0.05",
-        group=OTHER,
-        kind=VALUE,
-        metavar="SHARE",
-    ),
-    Flag(
-        "predictions",
-        "write the patches for the harness of SWE-bench",
-        group=OUTPUT,
-        kind=VALUE,
-        metavar="FILE",
-        completes=FILE,
-    ),
-    Flag("oracle", "run the reference solutions instead of agents", group=OTHER),
-    *(flag for flag in BATCH_FLAGS if flag.name in ("out", "jobs", "max-cost", "rpm", "tpm")),
-)
-
-_COMMANDS = (
-    Subcommand(
-        "config list|get|set|reset|path|schema",
-        "show and change settings",
-        "list get set reset path schema",
-        "--json",
-        values={"get": SETTINGS, "set": SETTINGS, "reset": SETTINGS},
-    ),
-    Subcommand(
-        "read PATH|URL[:LINES]",
-        "show what the read tool gives the model",
-        options="--raw --json",
-        completes=FILE,
-    ),
-    Subcommand(
-        "search QUERY",
-        "search the web as the model does",
-        options="--provider --providers --recency --limit --compact --json",
-    ),
-    Subcommand("grep PATTERN [PATH ...]", "show what the search tool gives the model", completes=FILE),
-    Subcommand("edit < PATCH", "apply an edit in the model's format"),
-    Subcommand(
-        "sessions [search|show|...]",
-        "search, show, rename and delete sessions",
-        "list search show rename delete restore reindex export",
-        "--all --here --limit --json",
-        values={"show": SESSIONS, "rename": SESSIONS, "delete": SESSIONS, "export": SESSIONS},
-    ),
-    Subcommand(
-        "mcp [list|get|add|remove|test|call|...]",
-        "add, test and call MCP servers, and be one",
-        "list get add add-json remove enable disable test tools call resources prompts login logout reconnect"
-        " logs schema pins serve",
-        "--json --scope --env --header --type --cwd --timeout",
-    ),
-    Subcommand(
-        "lsp [status|restart|check FILE...]",
-        "show language servers, and check files with them",
-        "status restart check",
-        "--json",
-        values={"check": FILE},
-    ),
-    Subcommand("debug [adapters]", "show debug adapters", "adapters", "--json"),
-    Subcommand(
-        "models [list|search|show|refresh]",
-        "list, describe and refresh models",
-        "list search show refresh",
-        "--json",
-        values={"list": MODELS, "search": MODELS, "show": MODELS, "refresh": PROVIDERS},
-    ),
-    Subcommand(
-        "login [PROVIDER]",
-        "store an API key, or log in with a browser",
-        options="--add --key --device --client-id --no-check",
-        completes=PROVIDERS,
-    ),
-    Subcommand("logout [PROVIDER]", "remove what is stored for a provider", completes=PROVIDERS),
-    Subcommand("auth list [--json]", "list stored keys and logins, without their secrets", "list", "--json"),
-    Subcommand(
-        "undo [TURNS] [PATH ...]",
-        "undo the agent's file changes",
-        options="--list --dry-run --redo --force --session",
-        completes=FILE,
-    ),
-    Subcommand(
-        "export [ID|PATH] FILE",
-        "export a session as HTML, Markdown or JSON; --pi prints pi's format",
-        options="--html --markdown --json --pi --raw --force",
-        completes=SESSIONS,
-    ),
-    Subcommand(
-        "stats [--days N] [--html FILE]",
-        "show cost and tokens by day, model and folder",
-        options="--days --all --json --html --force",
-        completes=FILE,
-    ),
-    Subcommand(
-        "usage [-j] [-p PROVIDER] [-r]",
-        "show what is left of plans and rate limits",
-        options="--json --provider --redact",
-    ),
-    Subcommand(
-        "ssh list|add|remove|test",
-        "manage the hosts the agent may use",
-        "list add remove test",
-        "--user --port --key --desc --compat --no-compat --scope --json",
-        values={"remove": HOSTS, "test": HOSTS},
-    ),
-    Subcommand(
-        "extensions [list|time] [--all] [--json]",
-        "list skills, commands, hooks and other files that were found, or turn them off",
-        "list enable disable time",
-        "--all --json",
-    ),
-    Subcommand(
-        "plugin list|install|update|...",
-        "install, update, write and check plugins",
-        "list install update remove enable disable show link validate doctor new marketplace config",
-        "--scope --dry-run --yes --json --kind --reset",
-        completes=FILE,
-    ),
-    Subcommand(
-        "agents [list|show|unpack]",
-        "list the agents that can be started here, or copy the bundled ones",
-        "list show unpack",
-        "--json --project --force",
-    ),
-    Subcommand(
-        "worktree [list|show|apply|clean]",
-        "look after copies of repositories that isolated agents left, and work trees of pull requests",
-        "list show apply clean",
-        "--dry-run",
-    ),
-    Subcommand(
-        "hooks [list|test EVENT]",
-        "list command hooks, try those of an event, or turn one off",
-        "list test enable disable",
-        "--json --tool",
-    ),
-    Subcommand(
-        "rules [list|show|test]",
-        "list the agent's rules, show one, or try one on a text",
-        "list show test",
-        "--json --source --tool --path",
-    ),
-    Subcommand(
-        "trust [list|add|remove|show]", "decide what repositories may run", "list add remove show", "--json"
-    ),
-    Subcommand(
-        "shell [-C FOLDER] [-t MS]",
-        "try the shell the agent uses, in its sandbox",
-        options="-C -t --no-snapshot",
-        completes=FOLDER,
-    ),
-    Subcommand(
-        "sandbox run|explain|probe",
-        "run a command as the agent does, or show what contains it",
-        "run explain probe",
-        "--json --config",
-    ),
-    Subcommand(
-        "doctor [--json] [--redact]",
-        "check this installation, or mask secrets in stored sessions",
-        options="--json --redact --dry-run",
-    ),
-    Subcommand("demo [--fast]", "watch a scripted model fix a bug in one minute", options="--fast"),
-    Subcommand("acp [FLAG ...]", "serve an editor over the Agent Client Protocol"),
-    Subcommand(
-        "serve [--port N] [FLAG ...]",
-        "serve a web page and programs over HTTP",
-        options=" ".join(f"--{flag.name}" for flag in SERVE_FLAGS),
-    ),
-    Subcommand(
-        "batch FILE [FLAG ...]",
-        "run a file of tasks to the end",
-        options=" ".join(f"--{flag.name}" for flag in BATCH_FLAGS),
-        completes=FILE,
-    ),
-    Subcommand(
-        "bench [SUITE] [FLAG ...]",
-        "compare models and settings on a suite of tasks",
-        options=" ".join(f"--{flag.name}" for flag in BENCH_FLAGS),
-        completes=FOLDER,
-    ),
-    Subcommand(
-        "relay ACTION",
-        "answer chat messages with an agent CLI: run, send, doctor and more",
-        "run init check show schema status allow"
-        " send heartbeat sessions login logout webhook tmux doctor systemd",
-        " ".join(f"--{flag.name}" for flag in RELAY_FLAGS),
-    ),
-    Subcommand(
-        "review [FLAG ...]",
-        "let agents review a change, and list what is wrong by priority",
-        options=" ".join(f"--{flag.name}" for flag in REVIEW_FLAGS) + " --json",
-    ),
-    Subcommand(
-        "commit [FLAG ...]",
-        "commit what is staged, with a message that a model writes",
-        options=" ".join(f"--{flag.name}" for flag in COMMIT_FLAGS),
-    ),
-    Subcommand(
-        "memory ACTION [ARGUMENT ...]",
-        "search, edit, export or import long-term memories",
-        "list search show add edit forget clear stats doctor export import",
-        "--json --scope --yes",
-        completes=FILE,
-    ),
-    Subcommand(
-        "github cache stats|clear",
-        "show or delete what is kept of issues and pull requests",
-        "cache",
-        "--json",
-    ),
-    Subcommand("completions bash|zsh|fish", "print a shell completion script", "bash zsh fish"),
-)
-SUBCOMMANDS = (
-    *_COMMANDS,
-    Subcommand(
-        "help [COMMAND]",
-        "print the help of tau or of a command",
-        " ".join(command.name for command in _COMMANDS),
-    ),
-)
 
 # Mutually exclusive flags.
 CONFLICTS = (

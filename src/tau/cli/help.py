@@ -1,6 +1,6 @@
 """The --help text and the flag table in the docs, generated from `flags.py`."""
 
-from tau.cli.flags import FLAGS, GROUPS, SUBCOMMANDS
+from tau.cli.flags import FLAGS, GROUPS, subcommands
 
 HEAD = """\
 tau, a coding agent for the terminal and for programs
@@ -26,7 +26,7 @@ WIDTH = 110
 
 def help_text() -> str:
     rows = [(flag.group, flag.usage, flag.help) for flag in FLAGS]
-    rows += [("Commands", f"tau {command.usage}", command.help) for command in SUBCOMMANDS]
+    rows += [("Commands", f"tau {command.usage}", command.help) for command in subcommands()]
     column = max(len(usage) for _, usage, _ in rows) + 4
     parts = [HEAD]
     for group in (*GROUPS, "Commands"):
@@ -38,7 +38,7 @@ def help_text() -> str:
 def markdown_table() -> str:
     """All flags and subcommands as a Markdown table."""
     rows = [(flag.usage, flag.help) for flag in FLAGS]
-    rows += [(f"tau {command.usage}", command.help) for command in SUBCOMMANDS]
+    rows += [(f"tau {command.usage}", command.help) for command in subcommands()]
     cells = [(usage.replace("|", "\\|"), text) for usage, text in rows]
     lines = [f"| `{usage}` | {text} |" for usage, text in cells]
     return "\n".join(["| flag | description |", "|---|---|", *lines, ""])

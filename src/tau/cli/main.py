@@ -191,7 +191,7 @@ def run_subcommand(name: str, words: list[str]) -> int:
 def print_help(words: list[str]) -> int:
     if not words:
         return write_stdout(help_page.help_text())
-    names = [command.name for command in flags.SUBCOMMANDS]
+    names = [command.name for command in flags.subcommands()]
     if words[0] not in names:
         return report_problem(f'There is no command "{words[0]}"; there are {", ".join(names)}.')
     return write_stdout(subcommand_help.help_page(words[0]))

@@ -10,9 +10,9 @@ from tau.base import log
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.sizes import MIB
-from tau.cli.flags import SERVE_FLAGS
 from tau.cli.launch import reserve_standard_streams, session_options
 from tau.cli.parse import parse
+from tau.cli.subcommand_flags import own_flags
 from tau.cli.working_folder import resolve_working_folder
 from tau.config.paths import user_paths
 from tau.modes.mcp_server import McpEndpoint
@@ -29,7 +29,7 @@ DEFAULT_PORT = 8229
 def run(words: Sequence[str]) -> int:
     """Raises TauError."""
     wants_http = "--http" in words
-    parsed = parse([word for word in words if word != "--http"], SERVE_FLAGS)
+    parsed = parse([word for word in words if word != "--http"], own_flags("serve"))
     if parsed.problem or parsed.words:
         raise UsageError(parsed.problem or "tau mcp serve takes no words; clients send them.")
     options = session_options(parsed, resolve_working_folder(parsed.value("cwd")))

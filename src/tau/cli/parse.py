@@ -1,6 +1,6 @@
 """Parses the command line with the table in `flags.py`, and selects the mode."""
 
-from tau.cli.flags import CONFLICTS, FLAGS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, Flag
+from tau.cli.flags import CONFLICTS, FLAGS, LIST, OPTIONAL, SWITCH, Flag, subcommands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class ParsedArgs:
 def parse(argv: list[str], own: tuple[Flag, ...] = ()) -> ParsedArgs:
     """A subcommand must be the first word; it may have `own` flags. A problem is for the user to read."""
     parsed = ParsedArgs((*own, *FLAGS))
-    if not own and argv and any(argv[0] == command.name for command in SUBCOMMANDS):
+    if not own and argv and _is_subcommand(argv[0]):
         parsed.subcommand = argv[0]
         parsed.words = argv[1:]
         return parsed
@@ -58,9 +58,13 @@ def parse(argv: list[str], own: tuple[Flag, ...] = ()) -> ParsedArgs:
     return parsed
 
 
+def _is_subcommand(word: str) -> bool:
+    return not word.startswith("-") and any(word == command.name for command in subcommands())
+
+
 def _command_typo(word: str) -> str:
     """Why the first word is rather a command than a message, which would cost money."""
-    guess = _nearest(word, [command.name for command in SUBCOMMANDS]) if word.isalpha() else ""
+    guess = _nearest(word, [command.name for command in subcommands()]) if word.isalpha() else ""
     if not guess:
         return ""
     advice = f"to send it as a message, put -- before it: tau -- {word}."

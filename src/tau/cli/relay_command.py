@@ -10,10 +10,11 @@ from msgspec import json, to_builtins
 from tau.base.errors import ConfigError, TauError, UsageError
 from tau.base.files import typed_path, write_atomic
 from tau.base.late import late
-from tau.cli.flags import RELAY_FLAGS, SUBCOMMANDS
+from tau.cli.flags import subcommands
 from tau.cli.main import report_problem, write_stdout
 from tau.cli.parse import ParsedArgs, parse
 from tau.cli.signals import Signals
+from tau.cli.subcommand_flags import own_flags
 from tau.cli.subcommand_help import usage_line
 from tau.relay import config as configs
 from tau.relay.config import RelayHome
@@ -25,7 +26,7 @@ actions = late("tau.cli.relay_actions")
 composition = late("tau.relay.composition")
 direct = late("tau.relay.direct")
 
-ACTIONS = next(command.choices for command in SUBCOMMANDS if command.name == "relay")
+ACTIONS = next(command.choices for command in subcommands() if command.name == "relay")
 # Flags that override keys of the config.
 NUMBERS = {
     "interval": "twilio.pollSeconds",
@@ -39,7 +40,7 @@ NUMBERS = {
 
 def run(words: Sequence[str]) -> int:
     """Raises TauError."""
-    parsed = parse(list(words), RELAY_FLAGS)
+    parsed = parse(list(words), own_flags("relay"))
     if parsed.problem:
         raise UsageError(parsed.problem)
     own = (_run, _init, _check, _show, _schema, _status, _allow, _webhook)

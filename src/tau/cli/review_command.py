@@ -3,9 +3,9 @@
 import msgspec
 
 from tau.base.errors import TauError, UsageError
-from tau.cli.flags import REVIEW_FLAGS
 from tau.cli.main import run_mode, write_stdout
 from tau.cli.parse import ParsedArgs, parse
+from tau.cli.subcommand_flags import own_flags
 from tau.cli.subcommand_help import usage_line
 from tau.coding.task.code_review import ReviewReport, run_review
 from tau.coding.task.report_finding import PRIORITIES
@@ -18,7 +18,7 @@ from tau.sdk import SessionOptions, create_session
 
 def start(words: list[str]) -> int:
     """Run the subcommand. Raises TauError."""
-    parsed = parse(words, REVIEW_FLAGS)
+    parsed = parse(words, own_flags("review"))
     if parsed.problem:
         raise UsageError(parsed.problem)
     if parsed.words:

@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, json
 
 from tau.agent.events import AgentEvent, ToolStart
 from tau.agent.output import ToolOutput
@@ -38,20 +39,7 @@ READ_ONLY = frozenset(("read", "search", "find"))
 MAX_CALLS = 16
 ELICIT_S = 600.0
 NOT_OPEN = "Send initialize first."
-PROMPT = {
-    "name": "prompt",
-    "title": "Ask tau",
-    "description": "Give a task to tau, a coding agent that works in this folder, and get its answer."
-    " `session` resumes an earlier conversation: pass the id that its result names.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "prompt": {"type": "string", "description": "The task"},
-            "session": {"type": "string", "description": "Id of the conversation to resume"},
-        },
-        "required": ["prompt"],
-    },
-}
+PROMPT = json.decode(Path(__file__).with_name("mcp_prompt.json").read_bytes())
 Send = Callable[[bytes], Awaitable[None]]
 
 

@@ -13,25 +13,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from tau.ai.apis import retry_after, token_limits
-from tau.ai.apis.error_codes import (
-    FILTER_KINDS,
-    FINAL_KINDS,
-    KEY_STATUS,
-    KIND_BY_CODE,
-    KIND_BY_STATUS,
-    MEDIA_KINDS,
-    MEDIA_STATUS,
-    OVERFLOW_KINDS,
-    OVERFLOW_STATUS,
-    OVERLOAD_KINDS,
-    QUOTA_KINDS,
-    RATE_KINDS,
-    RETRYABLE_STATUS,
-    SERVER_KINDS,
-    STALE_KINDS,
-    STALE_STATUS,
-)
+from tau.ai.apis import error_codes as codes
+from tau.ai.apis import refusals, retry_after, token_limits
 from tau.ai.transport import Response
 from tau.base import secrets
 from tau.base.errors import ErrorKind, ProviderError
@@ -51,58 +34,13 @@ SMALLER_REQUEST = "Your plan allows less per minute: compact the conversation, o
 CHECK_NETWORK = "Check your network, your proxy and the base URL."
 ANOTHER_MODEL = "List models with tau --list-models."
 
-_NO_MODEL = re.compile(
-    r"\bmodel\b.{0,120}\b(?:not found|(?:does )?not exist|not (?:a )?valid|unknown)"
-    r"|\b(?:unknown|invalid|no such) model\b|\bnot a valid model\b",
-    re.I,
-)
-_QUOTA = re.compile(
-    r"credit balance is too low|insufficient (?:balance|credits|funds)|out of credits|requires more credits"
-    r"|check your plan and billing|billing (?:hard )?limit|spending limit|payment required",
-    re.I,
-)
-_LONG_TEXT = re.compile(
-    r"\b(?:messages|input)\b.{0,30}\b(?:content|text|output)\b|\b(?:prompt|input)\W*$", re.I
-)
-_DAILY = re.compile(r"\b(?:per[- ](?:day|week|month)|daily|weekly|monthly|[RT]PD)\b", re.I)
-_THING = r"(?:image|picture|pdf|document)"
-_MEDIA = re.compile(
-    # what could not be done with it
-    r"(?:could not|couldn't|cannot|can't|unable to|failed to|error(?: while)?) "
-    r"(?:process|decode|load|parse|read|open|identify|download)(?:ing)? "
-    rf"(?:the |this |your |provided |input |an? )*{_THING}\b"
-    # what it is
-    r"|(?:unsupported|invalid|corrupt(?:ed)?|malformed|empty|broken) (?:base64 |input )?(?:image|pdf)\b"
-    rf"|\b{_THING}[\w ]{{0,30}} (?:exceeds?|exceeded|too (?:large|big|small|long)|appears to be"
-    r"|(?:is |are |was |were )?(?:not valid|invalid|empty|corrupt|encrypted|password[- ]protected)"
-    r"|cannot be empty|(?:does )?not (?:represent|match))\b"
-    r"|\binvalid base64|unsupported (?:mime|media) type"
-    # how many and how large they are
-    r"|image dimensions|many-image requests|too (?:many|much) (?:images|media|pdf pages)"
-    r"|(?:maximum|limit) of \d+ (?:images|pdf pages)"
-    # where it is
-    r"|\b(?:image|document)\.source\b|\bimage_url\b"
-    # that there may be none at all
-    r"|\b(?:images?|vision|multimodal)[\w ]{0,20} (?:is|are) (?:not|only) supported"
-    r"|(?:not|n't) (?:support|accept|take)s? (?:image|vision|multimodal|pdf)|support image input",
-    re.I,
-)
-_BAD_CALL = re.compile(
-    r"failed to call a function|tool call validation failed|error parsing tool call|attempted to call tool"
-    r"|failed to (?:parse|generate) (?:the )?(?:input|tool|function)[ _]calls?"
-    r"|malformed[_ ](?:function[_ ]call|tool[_ ]use|tool[_ ]call)",
-    re.I,
-)
-_STALE = re.compile(
-    r"invalid `?signature`? in `?thinking|thinking`? blocks?\b.{0,80}\bcannot be modified"
-    r"|(?:invalid|corrupted?|expired) thought[ _]?signature"
-    r"|thought[ _]?signature\W{0,3} is (?:not valid|invalid)"
-    r"|encrypted[ _]content\b.{0,80}\b(?:verif|decrypt|invalid|parse)"
-    r"|(?:verify|decrypt)\w* (?:the )?encrypted"
-    r"|\b(?:rs|msg|fc|ctc)_\w+\W.{0,30}(?:not found|without its required)"
-    r"|without its required .{0,20}\b(?:reasoning|following)\W{1,2}item",
-    re.I,
-)
+_NO_MODEL = refusals.sentences("no_model")
+_UNPAID = refusals.sentences("unpaid")
+_LONG_TEXT = refusals.sentences("long_text")
+_DAILY = refusals.sentences("daily")
+_MEDIA = refusals.sentences("media")
+_BAD_CALL = refusals.sentences("bad_call")
+_STALE = refusals.sentences("stale")
 _SECRET = re.compile(
     r"\b(?:sk|rk|gsk|csk|xai|hf|tgp|fw|nvapi|pplx)[-_][\w*.…-]{6,}|\bAIza[\w-]{10,}|\beyJ[\w-]{10,}(?:\.[\w-]+)*"
     r"|(?<=bearer )[^\s\"',]+",
@@ -184,8 +122,8 @@ def error_from_status(
     """The error for an HTTP status of 400 or more. `now` is Unix time in seconds."""
     parsed = parse_error_body(body)
     reason = sentence(_redact_keys(parsed.sentence or _status_phrase(status), key))
-    may_retry = status in RETRYABLE_STATUS or (
-        status not in KEY_STATUS and bool(parsed.kinds & OVERLOAD_KINDS)
+    may_retry = status in codes.RETRYABLE_STATUS or (
+        status not in codes.KEY_STATUS and bool(parsed.kinds & codes.OVERLOAD_KINDS)
     )
     return _build_error(
         _format_message(provider or "The server", status, reason, parsed),
@@ -211,12 +149,12 @@ def error_from_event(body: bytes, *, provider: str = "", key: str | None = None)
     """
     parsed = parse_error_body(body)
     status = parsed.code if parsed.code is not None and 400 <= parsed.code < 600 else None
-    if status is None and parsed.kinds & RATE_KINDS:
+    if status is None and parsed.kinds & codes.RATE_KINDS:
         status = 429
     if status is not None:
-        may_retry = status in RETRYABLE_STATUS
+        may_retry = status in codes.RETRYABLE_STATUS
     else:
-        may_retry = bool(parsed.kinds & SERVER_KINDS) or not parsed.kinds & FINAL_KINDS
+        may_retry = bool(parsed.kinds & codes.SERVER_KINDS) or not parsed.kinds & codes.FINAL_KINDS
     reason = sentence(_redact_keys(parsed.sentence or "no reason given", key))
     message = f"{provider or 'The server'} aborted its answer: {reason}"
     return _build_error(message, status, parsed, may_retry=may_retry, wait_s=parsed.delay_s)
@@ -239,7 +177,7 @@ def _build_error(
     if exceeds_plan:
         message = f"{message} {SMALLER_REQUEST}"
     is_unpaid = status == 402 or exceeds_plan or _is_unpaid(parsed)
-    declined = bool(parsed.kinds & FILTER_KINDS)
+    declined = bool(parsed.kinds & codes.FILTER_KINDS)
     retryable = may_retry and not (overflow or is_media or is_unpaid or declined)
     if request_id := shortened(clean_line(request_id or parsed.request_id), MAX_ID_CHARS):
         message = f"{message.removesuffix('.')} (request {request_id})."
@@ -272,19 +210,19 @@ def _kind(
         return "payment"
     if exhausted:
         return "quota"
-    for codes, kind in KIND_BY_CODE:
-        if parsed.kinds & codes:
+    for known, kind in codes.KIND_BY_CODE:
+        if parsed.kinds & known:
             return kind
     if status is None:
-        return "invalid" if parsed.kinds & FINAL_KINDS else "bug"
-    return KIND_BY_STATUS.get(status, "invalid" if status < 500 else "bug")
+        return "invalid" if parsed.kinds & codes.FINAL_KINDS else "bug"
+    return codes.KIND_BY_STATUS.get(status, "invalid" if status < 500 else "bug")
 
 
 def _is_stale(status: int | None, parsed: ErrorBody) -> bool:
     """Opaque reasoning of an earlier answer is refused, perhaps because the key has changed."""
-    if status is not None and status not in STALE_STATUS:
+    if status is not None and status not in codes.STALE_STATUS:
         return False
-    return bool(parsed.kinds & STALE_KINDS) or _STALE.search(parsed.sentence) is not None
+    return bool(parsed.kinds & codes.STALE_KINDS) or _STALE.search(parsed.sentence) is not None
 
 
 def cut_off(provider: str) -> ProviderError:
@@ -442,9 +380,9 @@ def _is_no_model(status: int, parsed: ErrorBody) -> bool:
 
 
 def _is_overflow(status: int | None, parsed: ErrorBody) -> bool:
-    if (status is not None and status not in OVERFLOW_STATUS) or parsed.kinds & RATE_KINDS:
+    if (status is not None and status not in codes.OVERFLOW_STATUS) or parsed.kinds & codes.RATE_KINDS:
         return False
-    if parsed.kinds & OVERFLOW_KINDS - {"request_too_large"}:
+    if parsed.kinds & codes.OVERFLOW_KINDS - {"request_too_large"}:
         return True
     if "string_above_max_length" in parsed.kinds:
         return _LONG_TEXT.search(f"{parsed.param} {parsed.sentence}") is not None
@@ -455,16 +393,19 @@ def _is_overflow(status: int | None, parsed: ErrorBody) -> bool:
 
 
 def _is_media(status: int | None, parsed: ErrorBody) -> bool:
-    if status not in MEDIA_STATUS:
+    if status not in codes.MEDIA_STATUS:
         return False
-    return bool(parsed.kinds & MEDIA_KINDS) or _MEDIA.search(f"{parsed.sentence} {parsed.param}") is not None
+    return (
+        bool(parsed.kinds & codes.MEDIA_KINDS)
+        or _MEDIA.search(f"{parsed.sentence} {parsed.param}") is not None
+    )
 
 
 def _is_unpaid(parsed: ErrorBody) -> bool:
     """Waiting does not fix billing; but a server that names a delay means a rate limit."""
-    if parsed.kinds & QUOTA_KINDS:
+    if parsed.kinds & codes.QUOTA_KINDS:
         return True
-    return parsed.delay_s is None and _QUOTA.search(parsed.sentence) is not None
+    return parsed.delay_s is None and _UNPAID.search(parsed.sentence) is not None
 
 
 def _describe_bad_call(parsed: ErrorBody) -> str:

@@ -4,69 +4,23 @@ import re
 
 from msgspec import Struct
 
+from tau.ai.apis import refusals
+
 MIN_WINDOW_TOKENS = 512
 MIN_ANSWER_TOKENS = 1024  # with room for less, the conversation must shrink
 
 _N = r"[0-9][0-9,_]{0,11}"
-_LARGE = r"[0-9][0-9,_]{2,11}"
-_SIZE = r"(?: \([\w ]{1,40}\))?"
-_OVERFLOW = re.compile(
-    rf"(?:prompt|input)s?{_SIZE} (?:is |are )?too long|context[_ ](?:length|size)(?: has been)?[_ ]exceeded"
-    r"|context(?:window|length)exceeded|(?:maximum|max|model'?s) context length|maximum prompt length"
-    r"|exceeds? (?:the |your )?(?:available |model'?s |max(?:imum)? )?context (?:size|window|limit|length)"
-    r"|(?:longer|greater|larger) than the (?:maximum |model'?s )?(?:context|model) (?:length|window|size)"
-    r"|(?:exceed(?:s|ed)?|longer than) (?:the )?(?:model'?s )?max(?:imum)?[_ ]seq(?:uence)?[_ ]len"
-    r"|context window (?:exceeds|exceeded|limit)|exceeded model token limit"
-    r"|reduce the length of the (?:messages|input)"
-    r"|input token count.{0,40} (?:exceeds the maximum|supports up to)|maximum allowed input length"
-    r"|too large for model with \d+ maximum context"
-    rf"|(?:prompt|input)[\w ]{{0,20}} tokens?[\w ]{{0,20}}(?:\({_N}\) )?(?:exceeds?|exceeded|cannot exceed)"
-    rf"|prompt token count of {_N} exceeds"
-    rf"|(?:prompt|input)(?: length)?(?: {_N})?{_SIZE} exceeds? (?:the )?max(?:imum)?"
-    rf"|(?:length of )?prompt_tokens \({_N}\) must be less than|requested tokens \({_N}\) exceed"
-    r"|tokens in request more than max tokens|range of input length should be"
-    rf"|`inputs` must have less than {_N} tokens|`inputs` tokens \+ `max_new_tokens` must be"
-    r"|too many tokens: |total tokens.{0,40} exceed max|context the overflows"
-    r"|loaded with context length of only"
-    r"|(?:request|body) too large for [\w.-]+ model\. max size",
-    re.I,
-)
-# A server's own failures also mention the window; these say that the request does not fit.
-_EXCEEDS = re.compile(r"exceed|too (?:long|large|many)|(?:longer|greater|larger|more) than|overflow", re.I)
-_PER_MINUTE = re.compile(r"\b(?:TPM|tokens per (?:min(?:ute)?|day|hour)|rate[ _-]?limit)", re.I)
+_OVERFLOW = refusals.sentences("overflow")
+_EXCEEDS = refusals.sentences("exceeds")
+_PER_MINUTE = refusals.sentences("per_minute")
 _TOO_MUCH_PER_MINUTE = re.compile(
     rf"(?:\bTPM\b|tokens per min(?:ute)?).{{0,60}}?limit:? ({_N})\b.{{0,40}}?requested:? ({_N})", re.I
 )
 # Prompt and answer do not fit together: w is the window, p the prompt, a the answer, t prompt and answer.
-_TOGETHER = (
-    rf"context length (?:is|of) (?P<w>{_N}) tokens.{{0,40}}requested (?:about |a total of )?(?P<t>{_N})"
-    rf" tokens.{{0,160}}?\b(?P<a>{_N}) (?:tokens )?(?:in|for) (?:the )?(?:completion|output)",
-    rf"context length is (?P<w>{_N}) tokens and your request has (?P<p>{_N}) input tokens",
-    rf"context length is (?P<w>{_N}) tokens.{{0,40}}requested (?P<a>{_N}) output tokens and your prompt "
-    rf"contains (?P<least>at least )?(?P<p>{_N}) input tokens",
-    rf"exceed context limit: (?P<p>{_N}) \+ (?P<a>{_N}) > (?P<w>{_N})",
-    rf"must be <= (?P<w>{_N})\. Given: (?P<p>{_N}) `inputs` tokens and (?P<a>{_N}) `max_new_tokens`",
-)
-_LONGEST_ANSWER = (
-    rf"max_(?:completion_|output_|new_)?tokens\W{{0,3}} ?{_N} > ({_N}), which is the maximum",
-    rf"supports at most ({_N}) (?:completion|output) tokens",
-    rf"max_(?:completion_)?tokens\W{{0,2}} must be (?:less than or equal to|at most|<=) `?({_N})",
-    rf"range of max_(?:completion_|output_)?tokens (?:should be|is) \[1, ?({_N})\]",
-    rf"can only afford ({_N})",
-)
-_WINDOW = (  # "exceeded by 400 tokens" says how much is too much
-    r"(?:context (?:window|size|length|limit)|n_ctx|context_length|maximum model length)"
-    rf"[^0-9]{{0,40}}(?<!by )({_LARGE})",
-    rf">\s*({_LARGE})(?:\s*tokens?)?(?:\s*\(?maximum|\s*$|\s*\.)",
-    rf"(?:maximum|limit|at most|up to)[^0-9]{{0,30}}(?<!by )({_LARGE})\s*(?:input |prompt )?tokens",
-    rf"range of input length should be \[1, ?({_LARGE})\]",
-    rf"exceeds the limit of ({_LARGE})",
-)
-_REQUESTED = (
-    r"(?:you requested|resulted in|prompt is too long:|prompt contains|n_prompt_tokens|request \("
-    rf"|prompt token count of|prompt \((?:total )?length)[^0-9]{{0,20}}({_LARGE})",
-    rf"({_LARGE})\s*(?:tokens?)?\s*>\s*[0-9]",
-)
+_TOGETHER = refusals.limits("together")
+_LONGEST_ANSWER = refusals.limits("longest_answer")
+_WINDOW = refusals.limits("window")
+_REQUESTED = refusals.limits("requested")
 
 
 class ServerLimit(Struct, frozen=True):

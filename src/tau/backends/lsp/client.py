@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from msgspec import Raw
+from msgspec import Raw, json
 
 from tau.backends.lsp.config import ServerSpec
 from tau.backends.lsp.connection import MAX_FREED_BYTES, LspConnection, fields_of
@@ -20,44 +20,6 @@ SETTLE_S = 0.5
 RESCAN_S = 2.0
 MAX_KEPT_DIAGNOSTICS = 10_000  # per file
 SERVER_CANCELLED, CONTENT_MODIFIED = -32802, -32801
-
-_WORKSPACE_EDIT = {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]}
-CAPABILITIES: dict[str, Any] = {
-    "general": {"positionEncodings": ["utf-8", "utf-16"]},
-    "window": {"workDoneProgress": True, "showMessage": {}},
-    "workspace": {
-        "applyEdit": True,
-        "configuration": True,
-        "workspaceFolders": True,
-        "workspaceEdit": _WORKSPACE_EDIT,
-        "didChangeWatchedFiles": {"dynamicRegistration": True},
-        "didChangeConfiguration": {"dynamicRegistration": True},
-        "symbol": {"symbolKind": {"valueSet": list(range(1, 27))}},
-        "executeCommand": {},
-        "fileOperations": {"willRename": True, "didRename": True},
-        "diagnostics": {"refreshSupport": True},
-    },
-    "textDocument": {
-        "synchronization": {"didSave": True, "dynamicRegistration": False},
-        "publishDiagnostics": {"versionSupport": True, "relatedInformation": True, "dataSupport": True},
-        "diagnostic": {"dynamicRegistration": True, "relatedDocumentSupport": True},
-        "hover": {"contentFormat": ["plaintext", "markdown"]},
-        "definition": {"linkSupport": True},
-        "typeDefinition": {"linkSupport": True},
-        "implementation": {"linkSupport": True},
-        "references": {},
-        "documentSymbol": {"hierarchicalDocumentSymbolSupport": True},
-        "rename": {"prepareSupport": True},
-        "formatting": {},
-        "callHierarchy": {},
-        "codeAction": {
-            "codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix", "refactor", "source"]}},
-            "resolveSupport": {"properties": ["edit", "command"]},
-            "dataSupport": True,
-            "isPreferredSupport": True,
-        },
-    },
-}
 
 
 class LanguageServer(LspConnection):
@@ -82,7 +44,7 @@ class LanguageServer(LspConnection):
                 "rootPath": str(self.root),
                 "rootUri": folder["uri"],
                 "workspaceFolders": [folder],
-                "capabilities": CAPABILITIES,
+                "capabilities": json.decode(Path(__file__).with_name("capabilities.json").read_bytes()),
                 "initializationOptions": self.spec.init_options,
             },
             self.spec.warmup_timeout_ms / 1000,

@@ -3,7 +3,10 @@
 import errno
 import os
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from msgspec import json
 
 _LOAD, _AND, _JUMP_EQUAL, _JUMP_SET, _JUMP_ABOVE, _RETURN = 0x20, 0x54, 0x15, 0x45, 0x35, 0x06
 _ALLOW = 0x7FFF0000
@@ -18,112 +21,8 @@ _TYPING_CALLS = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX type into a terminal
 _OPEN_TERMINAL = 0x5441  # TIOCGPTPEER
 FAMILIES = {"unix": 1, "inet": 2, "inet6": 10, "netlink": 16}
 
-# Numbers above 423 are the same everywhere.
-_EVERYWHERE = {
-    "io_uring_setup": 425,
-    "io_uring_enter": 426,
-    "io_uring_register": 427,
-    "open_tree": 428,
-    "move_mount": 429,
-    "fsopen": 430,
-    "fsconfig": 431,
-    "fsmount": 432,
-    "fspick": 433,
-    "clone3": 435,
-    "mount_setattr": 442,
-    "quotactl_fd": 443,
-    "open_tree_attr": 467,
-}
-_X86_64 = {
-    "socket": 41,
-    "connect": 42,
-    "sendto": 44,
-    "sendmsg": 46,
-    "bind": 49,
-    "listen": 50,
-    "sendmmsg": 307,
-    "clone": 56,
-    "ioctl": 16,
-    "pivot_root": 155,
-    "adjtimex": 159,
-    "chroot": 161,
-    "acct": 163,
-    "settimeofday": 164,
-    "mount": 165,
-    "umount2": 166,
-    "swapon": 167,
-    "swapoff": 168,
-    "reboot": 169,
-    "sethostname": 170,
-    "setdomainname": 171,
-    "iopl": 172,
-    "ioperm": 173,
-    "init_module": 175,
-    "delete_module": 176,
-    "quotactl": 179,
-    "syslog": 103,
-    "clock_settime": 227,
-    "kexec_load": 246,
-    "add_key": 248,
-    "request_key": 249,
-    "keyctl": 250,
-    "unshare": 272,
-    "perf_event_open": 298,
-    "fanotify_init": 300,
-    "open_by_handle_at": 304,
-    "clock_adjtime": 305,
-    "setns": 308,
-    "finit_module": 313,
-    "kexec_file_load": 320,
-    "bpf": 321,
-    "userfaultfd": 323,
-}
-_AARCH64 = {
-    "socket": 198,
-    "bind": 200,
-    "listen": 201,
-    "connect": 203,
-    "sendto": 206,
-    "sendmsg": 211,
-    "sendmmsg": 269,
-    "clone": 220,
-    "ioctl": 29,
-    "umount2": 39,
-    "mount": 40,
-    "pivot_root": 41,
-    "chroot": 51,
-    "quotactl": 60,
-    "acct": 89,
-    "unshare": 97,
-    "kexec_load": 104,
-    "init_module": 105,
-    "delete_module": 106,
-    "clock_settime": 112,
-    "syslog": 116,
-    "reboot": 142,
-    "sethostname": 161,
-    "setdomainname": 162,
-    "settimeofday": 170,
-    "adjtimex": 171,
-    "add_key": 217,
-    "request_key": 218,
-    "keyctl": 219,
-    "swapon": 224,
-    "swapoff": 225,
-    "perf_event_open": 241,
-    "fanotify_init": 262,
-    "open_by_handle_at": 265,
-    "clock_adjtime": 266,
-    "setns": 268,
-    "finit_module": 273,
-    "bpf": 280,
-    "userfaultfd": 282,
-    "kexec_file_load": 294,
-}
-_MACHINES: Mapping[str, tuple[int, Mapping[str, int]]] = {
-    "x86_64": (0xC000003E, {**_EVERYWHERE, **_X86_64}),
-    "aarch64": (0xC00000B7, {**_EVERYWHERE, **_AARCH64}),
-}
+_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_NUMBERS = json.decode(Path(__file__).with_name("seccomp.json").read_bytes(), type=dict[str, dict[str, int]])
 _HANDED_OVER = ("connect", "bind", "listen")
 _SENDING = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}  # and which argument has the flags
 _JUDGED = {"socket", "clone", "clone3", "ioctl", *_HANDED_OVER, *_SENDING}  # by arguments, or by the policy
@@ -133,18 +32,18 @@ _FASTOPEN = 0x20000000  # connects and sends at once
 
 
 def is_supported(machine: str | None = None) -> bool:
-    return (machine or os.uname().machine) in _MACHINES
+    return (machine or os.uname().machine) in _ARCHITECTURES
 
 
 def denied_calls(machine: str | None = None) -> dict[str, int]:
     """The calls that always fail, with their numbers."""
-    _, numbers = _MACHINES[machine or os.uname().machine]
+    numbers = _NUMBERS[machine or os.uname().machine]
     return {name: number for name, number in numbers.items() if name not in _JUDGED}
 
 
 def handed_over() -> dict[int, str]:
     """The calls that a supervisor makes, by number."""
-    _, numbers = _MACHINES[os.uname().machine]
+    numbers = _NUMBERS[os.uname().machine]
     return {numbers[name]: name for name in (*_HANDED_OVER, "ioctl")}
 
 
@@ -166,10 +65,10 @@ def build_filter(
     fall back to clone. A program for another architecture, whose numbers mean other calls, is killed.
     """
     machine = machine or os.uname().machine
-    architecture, numbers = _MACHINES[machine]
+    numbers = _NUMBERS[machine]
     program = _Program()
     program.load(_ARCHITECTURE)
-    program.unless_equal(architecture, _KILL)
+    program.unless_equal(_ARCHITECTURES[machine], _KILL)
     program.load(_NUMBER)
     if machine == "x86_64":
         program.if_at_least(_X32_BIT, _FAIL | errno.ENOSYS)

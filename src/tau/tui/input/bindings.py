@@ -1,7 +1,10 @@
 """Key bindings: named actions with default keys, and the user's overrides."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import json
 
 from tau.base.late import late
 from tau.tui.input.key import InputEvent, Key
@@ -38,58 +41,12 @@ class KeyConflict(NamedTuple):
         return f"{key_label(self.key)} is bound to {winner} and {' and '.join(losers)}; {winner} wins."
 
 
-def _table(rows: Iterable[tuple[str, str, str]]) -> dict[str, Binding]:
-    return {action: Binding(tuple(keys.split()), description) for action, keys, description in rows}
-
-
-BINDINGS: dict[str, Binding] = _table(
-    (
-        ("tui.editor.cursorUp", "up", "Move the cursor up"),
-        ("tui.editor.cursorDown", "down", "Move the cursor down"),
-        ("tui.editor.cursorLeft", "left ctrl+b", "Move the cursor left"),
-        ("tui.editor.cursorRight", "right ctrl+f", "Move the cursor right"),
-        ("tui.editor.cursorWordLeft", "alt+left ctrl+left alt+b", "Move one word left"),
-        ("tui.editor.cursorWordRight", "alt+right ctrl+right alt+f", "Move one word right"),
-        ("tui.editor.cursorLineStart", "home ctrl+a", "Move to the start of the line"),
-        ("tui.editor.cursorLineEnd", "end ctrl+e", "Move to the end of the line"),
-        ("tui.editor.cursorParagraphUp", "ctrl+up alt+{", "Move to the paragraph above"),
-        ("tui.editor.cursorParagraphDown", "ctrl+down alt+}", "Move to the paragraph below"),
-        ("tui.editor.cursorStart", "ctrl+home alt+<", "Move to the start of the text"),
-        ("tui.editor.cursorEnd", "ctrl+end alt+>", "Move to the end of the text"),
-        ("tui.editor.jumpForward", "ctrl+]", "Jump forward to a character"),
-        ("tui.editor.jumpBackward", "ctrl+alt+]", "Jump backward to a character"),
-        ("tui.editor.pageUp", "pageUp", "Move one page up"),
-        ("tui.editor.pageDown", "pageDown", "Move one page down"),
-        ("tui.editor.deleteCharBackward", "backspace shift+backspace", "Delete the character on the left"),
-        ("tui.editor.deleteCharForward", "delete ctrl+d shift+delete", "Delete the character on the right"),
-        (
-            "tui.editor.deleteWordBackward",
-            "ctrl+w alt+backspace ctrl+backspace alt+super+backspace",
-            "Delete the word on the left",
-        ),
-        (
-            "tui.editor.deleteWordForward",
-            "alt+delete alt+d ctrl+delete alt+super+delete alt+super+d",
-            "Delete the word on the right",
-        ),
-        ("tui.editor.deleteToLineStart", "ctrl+u", "Delete to the start of the line"),
-        ("tui.editor.deleteToLineEnd", "ctrl+k", "Delete to the end of the line"),
-        ("tui.editor.yank", "ctrl+y", "Insert the last deleted text"),
-        ("tui.editor.yankPop", "alt+y", "Replace inserted text with an earlier deletion"),
-        ("tui.editor.undo", "ctrl+- ctrl+_", "Undo"),
-        ("tui.editor.redo", "alt+- ctrl+shift+z", "Redo"),
-        ("tui.input.newLine", "shift+enter ctrl+j", "Insert a newline"),
-        ("tui.input.submit", "enter", "Submit the text"),
-        ("tui.input.tab", "tab", "Complete, or insert a tab"),
-        ("tui.input.copy", "ctrl+c", "Copy the selection"),
-        ("tui.select.up", "up", "Move the selection up"),
-        ("tui.select.down", "down", "Move the selection down"),
-        ("tui.select.pageUp", "pageUp", "Move the selection one page up"),
-        ("tui.select.pageDown", "pageDown", "Move the selection one page down"),
-        ("tui.select.confirm", "enter", "Confirm the selection"),
-        ("tui.select.cancel", "escape ctrl+c", "Cancel the selection"),
+BINDINGS: dict[str, Binding] = {
+    action: Binding(tuple(keys.split()), description)
+    for action, keys, description in json.decode(
+        Path(__file__).with_name("bindings.json").read_bytes(), type=list[tuple[str, str, str]]
     )
-)
+}
 
 
 class Keymap:

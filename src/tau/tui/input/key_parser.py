@@ -3,102 +3,17 @@
 from typing import NamedTuple
 
 from tau.tui.input.key import Key, KeyKind
-from tau.tui.input.names import key_name
+from tau.tui.input.names import TABLES, key_name
 
 _UNKNOWN = "unknown"
 
-_CSI_LETTERS = {
-    "A": "up",
-    "B": "down",
-    "C": "right",
-    "D": "left",
-    "E": "clear",
-    "F": "end",
-    "H": "home",
-    "P": "f1",
-    "Q": "f2",
-    "R": "f3",
-    "S": "f4",
-}
-# The SCO console has its own letters; where they conflict with xterm, xterm wins.
-_CSI_PLAIN = {
-    **_CSI_LETTERS,
-    "Z": "shift+tab",
-    "a": "shift+up",
-    "b": "shift+down",
-    "c": "shift+right",
-    "d": "shift+left",
-    "L": "insert",
-    "I": "pageUp",
-    "G": "pageDown",
-    "N": "f2",
-    "O": "f3",
-    "T": "f8",
-    "U": "f9",
-    "V": "f10",
-    "W": "f11",
-    "X": "f12",
-}
-_TILDE = {
-    1: "home",
-    2: "insert",
-    3: "delete",
-    4: "end",
-    5: "pageUp",
-    6: "pageDown",
-    7: "home",
-    8: "end",
-    **dict(zip((11, 12, 13, 14, 15), ("f1", "f2", "f3", "f4", "f5"), strict=True)),
-    **dict(zip((17, 18, 19, 20, 21), ("f6", "f7", "f8", "f9", "f10"), strict=True)),
-    **dict(zip((23, 24, 25, 26, 28), ("f11", "f12", "f13", "f14", "f15"), strict=True)),
-    **dict(zip((29, 31, 32, 33, 34), ("f16", "f17", "f18", "f19", "f20"), strict=True)),
-}
+_CSI_PLAIN = TABLES.csi | TABLES.csi_plain
 _RXVT_ENDS = {"^": ("ctrl",), "$": ("shift",), "@": ("ctrl", "shift")}
 _LINUX = {"A": "f1", "B": "f2", "C": "f3", "D": "f4", "E": "f5"}
-_SS3 = {
-    **_CSI_LETTERS,
-    "a": "ctrl+up",
-    "b": "ctrl+down",
-    "c": "ctrl+right",
-    "d": "ctrl+left",
-    "M": "enter",
-    "I": "tab",
-    " ": "space",
-}
+_SS3 = TABLES.csi | TABLES.ss3
 # What each key of the keypad types in application mode.
 _SS3_KEYPAD = dict(zip("Xjklmnopqrstuvwxy", "=*+,-./0123456789", strict=True))
-_CONTROLS = {
-    "\x00": "ctrl+space",
-    "\x08": "ctrl+backspace",
-    "\t": "tab",
-    "\r": "enter",
-    "\x1b": "escape",
-    "\x1c": "ctrl+\\",
-    "\x1d": "ctrl+]",
-    "\x1e": "ctrl+^",
-    "\x1f": "ctrl+-",
-    "\x7f": "backspace",
-}
 _CODES = {8: "backspace", 9: "tab", 13: "enter", 27: "escape", 32: "space", 127: "backspace"}
-_KITTY_CODES = {
-    57359: "scrollLock",
-    57361: "printScreen",
-    57362: "pause",
-    57363: "menu",
-    57414: "enter",
-    57417: "left",
-    57418: "right",
-    57419: "up",
-    57420: "down",
-    57421: "pageUp",
-    57422: "pageDown",
-    57423: "home",
-    57424: "end",
-    57425: "insert",
-    57426: "delete",
-    57427: "clear",
-    **{57376 + number: f"f{13 + number}" for number in range(23)},
-}
 _KITTY_KEYPAD = dict(zip(range(57399, 57417), "0123456789./*-+\0=,", strict=True))
 _PRIVATE_USE = range(57344, 63744)
 _KINDS: dict[int, KeyKind] = {2: "repeat", 3: "release"}
@@ -128,7 +43,7 @@ def _one(char: str) -> Key:
         return Key("space", " ", raw=char)
     if char.isprintable():
         return Key(char, char, raw=char)
-    name = _CONTROLS.get(char)
+    name = TABLES.controls.get(char)
     if name is None and char < "\x1b":
         name = f"ctrl+{chr(ord(char) + 0x60)}"
     if name is None:
@@ -182,16 +97,16 @@ def _csi(sequence: str) -> Key:
     if final == "~" and fields[0][0] == 27 and len(fields) > 2:
         return _other_key(fields[2][0], _held(fields), sequence)
     if final == "~":
-        return _named(_TILDE.get(fields[0][0]), _held(fields), sequence, _kind(fields))
+        return _named(TABLES.tilde.get(fields[0][0]), _held(fields), sequence, _kind(fields))
     if final in _RXVT_ENDS and len(fields) == 1:
-        name = _TILDE.get(fields[0][0])
+        name = TABLES.tilde.get(fields[0][0])
         return Key(key_name(name, _RXVT_ENDS[final]), raw=sequence) if name else _unknown(sequence)
     if final == "Z":
         return _named("tab", _held(fields) | _SHIFT, sequence, _kind(fields))
     if len(fields) == 1 and fields[0][0] > 1:
         # Old xterm form: only the modifiers before the letter.
         fields = [[1], fields[0]]
-    return _named(_CSI_LETTERS.get(final), _held(fields), sequence, _kind(fields))
+    return _named(TABLES.csi.get(final), _held(fields), sequence, _kind(fields))
 
 
 def _fields(body: str) -> list[list[int]] | None:
@@ -247,7 +162,7 @@ def _kitty(fields: list[list[int]], sequence: str) -> Key:
     bits, kind = _held(fields), _kind(fields)
     codes = fields[0]
     code = codes[0]
-    name = _CODES.get(code) or _KITTY_CODES.get(code)
+    name = _CODES.get(code) or TABLES.kitty.get(code)
     if name:
         return _named(name, bits, sequence, kind)
     keypad = _KITTY_KEYPAD.get(code)

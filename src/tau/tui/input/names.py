@@ -1,6 +1,28 @@
 """Key names: one canonical spelling for many ways to write a key."""
 
 from collections.abc import Collection
+from pathlib import Path
+
+from msgspec import Struct, json
+
+
+class KeyTables(Struct, frozen=True, rename="camel"):
+    """From `keys.json`: other names of keys, and the sequences that terminals send, by what introduces them.
+
+    `csi_plain` are letters of the SCO console; where they conflict with xterm, xterm wins.
+    """
+
+    modifier_aliases: dict[str, str]
+    aliases: dict[str, str]
+    csi: dict[str, str]
+    csi_plain: dict[str, str]
+    tilde: dict[int, str]
+    ss3: dict[str, str]
+    controls: dict[str, str]
+    kitty: dict[int, str]
+
+
+TABLES = json.decode(Path(__file__).with_name("keys.json").read_bytes(), type=KeyTables)
 
 MODIFIERS = ("ctrl", "alt", "shift", "super")
 
@@ -11,44 +33,7 @@ NAMED_KEYS = frozenset((
 )) | {f"f{number}" for number in range(1, 36)}
 # fmt: on
 
-_MODIFIER_ALIASES = {
-    "control": "ctrl",
-    "ctl": "ctrl",
-    "c": "ctrl",
-    "option": "alt",
-    "opt": "alt",
-    "meta": "alt",
-    "m": "alt",
-    "s": "shift",
-    "cmd": "super",
-    "command": "super",
-    "win": "super",
-    "windows": "super",
-}
-_KEY_ALIASES = {
-    "esc": "escape",
-    "return": "enter",
-    "cr": "enter",
-    "del": "delete",
-    "ins": "insert",
-    "bs": "backspace",
-    "spacebar": "space",
-    "pgup": "pageUp",
-    "pgdn": "pageDown",
-    "pgdown": "pageDown",
-    "page_up": "pageUp",
-    "page_down": "pageDown",
-    "page-up": "pageUp",
-    "page-down": "pageDown",
-    "plus": "+",
-    "minus": "-",
-    "arrowup": "up",
-    "arrowdown": "down",
-    "arrowleft": "left",
-    "arrowright": "right",
-    "prtsc": "printScreen",
-}
-_BY_LOWER = {name.lower(): name for name in NAMED_KEYS} | _KEY_ALIASES
+_BY_LOWER = {name.lower(): name for name in NAMED_KEYS} | TABLES.aliases
 _LABELS = {"escape": "Esc", "pageUp": "PageUp", "pageDown": "PageDown", "printScreen": "PrintScreen"}
 
 
@@ -67,7 +52,7 @@ def normalize_key(written: str) -> str:
     held: set[str] = set()
     for part in head:
         modifier = part.strip().lower()
-        modifier = _MODIFIER_ALIASES.get(modifier, modifier)
+        modifier = TABLES.modifier_aliases.get(modifier, modifier)
         if modifier not in MODIFIERS:
             raise ValueError(f"{part.strip()!r} is not a modifier (use ctrl, alt, shift or super)")
         held.add(modifier)

@@ -1,7 +1,10 @@
 """Detects a terminal's capabilities from the environment and platform; probes correct them later."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal, NamedTuple
+
+from msgspec import Struct, json
 
 from tau.tui.terminal.port import Background, Capabilities, ColorDepth, ImageProtocol
 
@@ -26,61 +29,21 @@ TerminalId = Literal[
     "unknown",
 ]
 
-_BY_TERM: dict[str, TerminalId] = {
-    "xterm-kitty": "kitty",
-    "xterm-ghostty": "ghostty",
-    "ghostty": "ghostty",
-    "wezterm": "wezterm",
-    "alacritty": "alacritty",
-    "alacritty-direct": "alacritty",
-    "foot": "foot",
-    "foot-extra": "foot",
-    "foot-direct": "foot",
-    "linux": "linux",
-    "dumb": "dumb",
-}
-_BY_PROGRAM: dict[str, TerminalId] = {
-    "kitty": "kitty",
-    "ghostty": "ghostty",
-    "wezterm": "wezterm",
-    "iterm.app": "iterm2",
-    "apple_terminal": "apple",
-    "vscode": "vscode",
-    "alacritty": "alacritty",
-}
-_BY_VARIABLE: tuple[tuple[str, TerminalId], ...] = (
-    ("WT_SESSION", "windows"),
-    ("KITTY_WINDOW_ID", "kitty"),
-    ("GHOSTTY_RESOURCES_DIR", "ghostty"),
-    ("WEZTERM_PANE", "wezterm"),
-    ("ITERM_SESSION_ID", "iterm2"),
-    ("ALACRITTY_WINDOW_ID", "alacritty"),
-    ("KONSOLE_VERSION", "konsole"),
-    ("VTE_VERSION", "vte"),
-)
-_SYNCHRONIZED: frozenset[TerminalId] = frozenset(
-    {"kitty", "ghostty", "wezterm", "iterm2", "alacritty", "foot", "windows"}
-)
-_TRUECOLOR: frozenset[TerminalId] = frozenset(
-    {"kitty", "ghostty", "wezterm", "iterm2", "vscode", "windows", "alacritty", "foot", "konsole", "vte"}
-)
-_HYPERLINKS: frozenset[TerminalId] = frozenset(
-    {"kitty", "ghostty", "wezterm", "iterm2", "vscode", "windows", "alacritty", "foot", "konsole"}
-)
-_IMAGES: dict[TerminalId, ImageProtocol] = {
-    "kitty": "kitty",
-    "ghostty": "kitty",
-    "wezterm": "kitty",
-    "iterm2": "iterm2",
-    "foot": "sixel",
-}
-_NOTIFY: dict[TerminalId, NotifyProtocol] = {
-    "kitty": "osc99",
-    "ghostty": "osc9",
-    "wezterm": "osc9",
-    "iterm2": "osc9",
-    "windows": "bell",
-}
+
+class _TerminalTable(Struct, frozen=True, rename="camel"):
+    """How terminals are recognized, by TERM, TERM_PROGRAM and own variables, and what each can do."""
+
+    by_term: dict[str, TerminalId]
+    by_program: dict[str, TerminalId]
+    by_variable: dict[str, TerminalId]
+    synchronized: frozenset[TerminalId]
+    truecolor: frozenset[TerminalId]
+    hyperlinks: frozenset[TerminalId]
+    images: dict[TerminalId, ImageProtocol]
+    notifications: dict[TerminalId, NotifyProtocol]
+
+
+_TABLE = json.decode(Path(__file__).with_name("terminals.json").read_bytes(), type=_TerminalTable)
 _FORCED_IMAGES: dict[str, ImageProtocol] = {
     "kitty": "kitty",
     "iterm2": "iterm2",
@@ -142,16 +105,16 @@ def identify_terminal(env: Env, platform: str) -> TerminalId:
     another one has those of both. TERM_PROGRAM is the next best.
     """
     term = env.get("TERM", "").lower()
-    if term in _BY_TERM:
-        return _BY_TERM[term]
+    if term in _TABLE.by_term:
+        return _TABLE.by_term[term]
     if detect_multiplexer(env):
         return "unknown"
-    program = _BY_PROGRAM.get(env.get("TERM_PROGRAM", "").lower())
+    program = _TABLE.by_program.get(env.get("TERM_PROGRAM", "").lower())
     if program:
         return program
     if env.get("LC_TERMINAL") == "iTerm2":  # this one travels over ssh
         return "iterm2"
-    for variable, terminal in _BY_VARIABLE:
+    for variable, terminal in _TABLE.by_variable.items():
         if env.get(variable):
             return terminal
     if term.startswith(("xterm", "rxvt")):
@@ -178,7 +141,7 @@ def choose_notify_protocol(env: Env, platform: str) -> NotifyProtocol:
     """Choose how to notify until the terminal reports OSC 99 support."""
     if not read_switches(env).notifications:
         return "off"
-    return _NOTIFY.get(identify_terminal(env, platform), "bell")
+    return _TABLE.notifications.get(identify_terminal(env, platform), "bell")
 
 
 def guess_background(env: Env) -> Background | None:
@@ -211,7 +174,7 @@ def _color_depth(env: Env, platform: str) -> ColorDepth:
         return "256" if "256" in term or not term.startswith("screen") else "16"
     if env.get("COLORTERM", "").lower() in ("truecolor", "24bit") or term.endswith("-direct"):
         return "truecolor"
-    if identify_terminal(env, platform) in _TRUECOLOR:
+    if identify_terminal(env, platform) in _TABLE.truecolor:
         return "truecolor"
     if "256" in term or mux or env.get("TERM_PROGRAM") == "Apple_Terminal":
         return "256"
@@ -236,7 +199,7 @@ def _synchronized_output(env: Env, terminal: TerminalId, mux: Multiplexer) -> bo
         return forced
     if _has_feature(env.get("TERM_FEATURES", ""), "Sy") or env.get("WT_SESSION"):
         return True
-    return terminal in _SYNCHRONIZED and not mux
+    return terminal in _TABLE.synchronized and not mux
 
 
 def _has_feature(features: str, name: str) -> bool:
@@ -253,7 +216,7 @@ def _hyperlinks(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
         return _version(env.get("VTE_VERSION", "")) >= (5000,)
     if mux == "tmux":
         return env.get("TERM_PROGRAM") == "tmux" and _version(env.get("TERM_PROGRAM_VERSION", "")) >= (3, 4)
-    return terminal in _HYPERLINKS and not mux
+    return terminal in _TABLE.hyperlinks and not mux
 
 
 def _reflows(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
@@ -283,7 +246,7 @@ def _images(env: Env, terminal: TerminalId, mux: Multiplexer) -> ImageProtocol:
         return "none"
     if terminal == "konsole":
         return "kitty" if _version(env.get("KONSOLE_VERSION", "")) >= (220400,) else "none"
-    return _IMAGES.get(terminal, "none")
+    return _TABLE.images.get(terminal, "none")
 
 
 def _placeholders(env: Env, terminal: TerminalId, images: ImageProtocol) -> bool:

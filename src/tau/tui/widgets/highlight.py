@@ -3,7 +3,10 @@
 import re
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import json
 
 from tau.base.late import late
 from tau.tui.style import Theme
@@ -20,51 +23,6 @@ _MAX_CHARS = 100_000
 _MAX_WAITING_LINES = 40
 """How many lines to wait for the end of a comment."""
 _CACHED_CHARS = 200_000
-
-_TOKENS = {
-    "Keyword": "syntaxKeyword",
-    "Keyword.Constant": "syntaxConstant",
-    "Keyword.Type": "syntaxType",
-    "Name": "syntaxName",
-    "Name.Attribute": "syntaxFunction",
-    "Name.Builtin": "syntaxFunction",
-    "Name.Builtin.Pseudo": "syntaxConstant",
-    "Name.Class": "syntaxType",
-    "Name.Constant": "syntaxConstant",
-    "Name.Decorator": "syntaxDecorator",
-    "Name.Entity": "syntaxConstant",
-    "Name.Exception": "syntaxType",
-    "Name.Function": "syntaxFunction",
-    "Name.Namespace": "syntaxType",
-    "Name.Tag": "syntaxKeyword",
-    "Literal.Date": "syntaxNumber",
-    "Literal.Number": "syntaxNumber",
-    "Literal.String": "syntaxString",
-    "Operator": "syntaxOperator",
-    "Operator.Word": "syntaxKeyword",
-    "Punctuation": "syntaxPunctuation",
-    "Comment": "syntaxComment",
-    "Comment.Preproc": "syntaxDecorator",
-    "Comment.PreprocFile": "syntaxString",
-    "Generic.Deleted": "diffRemoved",
-    "Generic.Inserted": "diffAdded",
-    "Generic.Heading": "heading",
-    "Generic.Subheading": "heading",
-    "Generic.Strong": "strong",
-    "Generic.Emph": "emphasis",
-    "Generic.Prompt": "muted",
-    "Generic.Output": "muted",
-}
-_ALIASES = {
-    "jsonc": "json",
-    "node": "js",
-    "plaintext": "",
-    "shellscript": "bash",
-    "svelte": "html",
-    "text": "",
-    "txt": "",
-    "vue": "html",
-}
 
 
 class HighlightSpan(NamedTuple):
@@ -182,10 +140,16 @@ def _open_comment(line: str, closer: str) -> str:
 def _lexer_of(language: str) -> Any:
     """Return the lexer of a language, or None. Loads only its own module, and no plugins."""
     name = language.lower()
-    name = _ALIASES.get(name, name)
+    name = _table()["aliases"].get(name, name)
     if name not in _known_names():
         return None
     return lexers.get_lexer_by_name(name, stripnl=False, ensurenl=False)
+
+
+@cache
+def _table() -> dict[str, dict[str, str]]:
+    path = Path(__file__).with_name("highlight.json")
+    return json.decode(path.read_bytes(), type=dict[str, dict[str, str]])
 
 
 @cache
@@ -303,9 +267,9 @@ _token_names: dict[Any, str] = {}
 def _token_of(kind: Any) -> str:
     name = _token_names.get(kind)
     if name is None:
-        at = kind
-        while at and str(at).removeprefix("Token.") not in _TOKENS:
+        at, names = kind, _table()["tokens"]
+        while at and str(at).removeprefix("Token.") not in names:
             at = at.parent
-        name = _TOKENS[str(at).removeprefix("Token.")] if at else "codeBlock"
+        name = names[str(at).removeprefix("Token.")] if at else "codeBlock"
         _token_names[kind] = name
     return name

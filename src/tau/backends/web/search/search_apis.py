@@ -1,9 +1,10 @@
-"""Search APIs that return results: one row each in `SERVICES`."""
+"""Search APIs that return results: one entry each in `search_apis.json`."""
 
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -21,7 +22,6 @@ from tau.backends.web.site_templates import look_up
 from tau.config.discovery_settings import SearxngSettings
 
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
-_AS_IS = {name: name for name in _DAYS}
 
 
 class SearchApi(Struct, frozen=True, kw_only=True):
@@ -47,106 +47,7 @@ class SearchApi(Struct, frozen=True, kw_only=True):
     related: tuple[str, ...] = ()
 
 
-_BEARER = {"authorization": "Bearer {key}"}
-SERVICES: dict[str, SearchApi] = {
-    "tavily": SearchApi(
-        url="https://api.tavily.com/search",
-        headers=_BEARER,
-        body={"query": "{query}", "max_results": "{count}", "include_answer": True, "search_depth": "basic"},
-        count=(5, 5, 20),
-        recency=("time_range", _AS_IS),
-        answer=("answer",),
-        date="published_date",
-        id="request_id",
-    ),
-    "brave": SearchApi(
-        url="https://api.search.brave.com/res/v1/web/search",
-        headers={"x-subscription-token": "{key}"},
-        query={"q": "{query}", "count": "{count}", "extra_snippets": "true"},
-        count=(10, 1, 20),
-        recency=("freshness", {"day": "pd", "week": "pw", "month": "pm", "year": "py"}),
-        lists=("web.results",),
-        snippets=("description", "extra_snippets"),
-        date="age",
-    ),
-    "jina": SearchApi(
-        url="https://s.jina.ai/{query}",
-        headers=_BEARER,
-        count=(0, 0, 40),
-        lists=("data",),
-        snippets=("description", "content"),
-        date="date",
-    ),
-    "kimi": SearchApi(
-        url="https://api.kimi.com/coding/v1/search",
-        headers=_BEARER,
-        body={
-            "text_query": "{query}",
-            "limit": "{count}",
-            "enable_page_crawling": False,
-            "timeout_seconds": 30,
-        },
-        count=(10, 1, 20),
-        lists=("search_results",),
-        snippets=("snippet", "content"),
-        date="date",
-        id="request_id",
-    ),
-    "parallel": SearchApi(
-        url="https://api.parallel.ai/v1beta/search",
-        headers={"x-api-key": "{key}", "parallel-beta": "search-extract-2025-10-10"},
-        body={
-            "objective": "{query}",
-            "search_queries": ["{query}"],
-            "mode": "fast",
-            "max_results": "{count}",
-            "max_chars_per_result": 10_000,
-        },
-        snippets=("excerpts",),
-        date="publish_date",
-        id="search_id",
-    ),
-    "kagi": SearchApi(
-        url="https://kagi.com/api/v1/search",
-        headers=_BEARER,
-        body={"query": "{query}", "workflow": "search", "limit": "{count}"},
-        recency=("filters.after", {}),
-        lists=("data.search", "data.video", "data.news", "data.infobox"),
-        snippets=("snippet",),
-        date="time",
-        answer=("data.direct_answer.0.snippet", "data.direct_answer.0.title"),
-        id="meta.trace",
-        related=("data.adjacent_question", "data.related_search"),
-    ),
-    "synthetic": SearchApi(
-        url="https://api.synthetic.new/v2/search",
-        headers=_BEARER,
-        body={"query": "{query}"},
-        snippets=("text", "content"),
-        date="published",
-    ),
-    "exa": SearchApi(
-        url="https://api.exa.ai/search",
-        headers={"x-api-key": "{key}"},
-        body={
-            "query": "{query}",
-            "numResults": "{count}",
-            "type": "auto",
-            "contents": {"summary": {"query": "{query}"}, "highlights": True},
-        },
-        snippets=("summary", "highlights", "text"),
-        date="publishedDate",
-        id="requestId",
-    ),
-    "searxng": SearchApi(
-        url="{endpoint}/search",
-        query={"format": "json", "q": "{query}"},
-        count=(10, 1, 20),
-        recency=("time_range", {**_AS_IS, "week": "month"}),
-        date="publishedDate",
-        related=("suggestions",),
-    ),
-}
+SERVICES = json.decode(Path(__file__).with_name("search_apis.json").read_bytes(), type=dict[str, SearchApi])
 
 
 def count_for(service: SearchApi, query: SearchQuery) -> int:

@@ -1,7 +1,10 @@
 """Completes a slash command: its name, then its arguments."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import json
 
 from tau.ai.model import THINKING_LEVELS
 from tau.base.late import late
@@ -25,75 +28,11 @@ MAX_ITEMS = 50
 _Choice = tuple[str, str]
 """What can be typed, and what it means."""
 
-_WORDS: dict[str, tuple[_Choice, ...]] = {
-    "browser": (("headless", "Without a window"), ("visible", "With a window")),
-    "changelog": (("full", "All versions"),),
-    "copy": (("last", "The last answer"),),
-    "jobs": (("cancel", "Stop one or all"),),
-    "lsp": (
-        ("status", "Show all servers and their state"),
-        ("restart", "Restart one or all"),
-        ("check", "Show errors in files"),
-    ),
-    "marketplace": (("list", "Show all"), ("add", "Add a folder or repository"), ("remove", "Forget one")),
-    "mcp": (
-        ("list", "Show all servers and their state"),
-        ("add", "Add a server"),
-        ("tools", "List the tools of a server"),
-        ("test", "Connect and list"),
-        ("reconnect", "Connect again"),
-        ("enable", "Use a server again"),
-        ("disable", "Do not use a server"),
-        ("remove", "Remove a server from mcp.json"),
-        ("call", "Call a tool yourself"),
-        ("resources", "List resources, or read one"),
-        ("prompts", "List prompts"),
-        ("logs", "Show what a server printed"),
-        ("login", "Log in to a server"),
-        ("logout", "Forget a login"),
-        ("pins", "List definitions in use"),
-    ),
-    "memory": (
-        ("view", "Show what was recalled and the latest"),
-        ("stats", "Count them"),
-        ("diagnose", "Check the file"),
-        ("enqueue", "Retain from the conversation now"),
-        ("rebuild", "Rebuild the search index"),
-        ("edit", "Change one"),
-        ("forget", "Delete some"),
-        ("clear", "Delete all of this project"),
-        ("reset", "Delete all"),
-    ),
-    "permissions": (
-        *((mode, words[0].upper() + words[1:]) for mode, words in MODES.items()),
-        ("allow", "Never ask about a pattern"),
-        ("deny", "Refuse a pattern"),
-        ("remove", "Remove a rule"),
-    ),
-    "plan": (("review", "Show the plan again"), ("off", "End plan mode")),
-    "ports": (("stop", "Stop forwarding a port"),),
-    "queue": (
-        ("edit", "Edit a queued message"),
-        ("drop", "Remove a queued message"),
-        ("back", "Edit the last message"),
-        ("clear", "Clear the queue"),
-    ),
-    "session": (("delete", "Move the session to the trash"),),
-    "stats": (("7", "The last week"), ("30", "The last month"), ("all", "All time")),
-    "todo": (
-        ("append", "Add a task"),
-        ("start", "Start a task"),
-        ("done", "Mark a task done"),
-        ("drop", "Drop a task"),
-        ("rm", "Remove a task"),
-        ("edit", "Edit the list as text"),
-        ("copy", "Copy the list as Markdown"),
-        ("export", "Export to a file"),
-        ("import", "Import from a file"),
-        ("clear", "Remove all tasks"),
-    ),
-    "undo": (("list", "Show what can be undone"),),
-}
+_WORDS: dict[str, tuple[_Choice, ...]] = json.decode(
+    Path(__file__).with_name("command_words.json").read_bytes(), type=dict[str, tuple[_Choice, ...]]
+)
+_MODE_WORDS = tuple((mode, words[0].upper() + words[1:]) for mode, words in MODES.items())
+_WORDS["permissions"] = _MODE_WORDS + _WORDS["permissions"]
 _TAKES_ARGUMENT = frozenset(
     {
         *("append", "start", "done", "drop", "rm", "import", "export", "edit", "cancel", "stop"),

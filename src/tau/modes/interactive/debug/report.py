@@ -25,19 +25,6 @@ MAX_SESSION_BYTES = 50 * MIB
 MAX_LOG_RECORDS = 1_000
 MAX_LISTED = 500
 MAX_AGENT_SESSIONS = 10
-README = """A tau debug report.
-
-system.txt    machine, terminal, versions
-log.txt       last log records
-session.jsonl the session, if there is one
-answers.txt   last raw responses of model servers
-settings.json and models.json, without keys
-agents/       sessions of the ten agents that worked last
-artifacts.txt names and sizes of the session's files, without content
-
-Likely secrets are masked. Review the report before sharing it: the session contains your messages,
-the agent's answers and everything the agent read.
-"""
 
 
 class ReportFile(NamedTuple):
@@ -92,7 +79,7 @@ def _write(content: ReportContent, masker: SecretMask, more: tuple[tuple[str, st
 
 
 def _files(content: ReportContent, masker: SecretMask) -> Iterator[tuple[str, str]]:
-    yield "README.txt", README
+    yield "README.txt", Path(__file__).with_name("report_readme.txt").read_text(encoding="utf-8")
     yield "system.txt", masker.mask(content.system)
     yield "log.txt", masker.mask("\n".join(logs.records(content.paths.logs)[-MAX_LOG_RECORDS:]))
     yield "answers.txt", content.answers

@@ -1,42 +1,14 @@
 """The demo project: a package with a bug, a failing test and a repository."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 from tau.base import log
 from tau.base.run import LocalRunner, capture
 
-PACKAGE = '''"""Prices of a small shop."""
+_SHOP = Path(__file__).with_name("shop")
 
-
-def total(prices):
-    return sum(prices)
-
-
-def average(prices):
-    return total(prices) / len(prices)
-
-
-def cheapest(prices):
-    return min(prices, default=0)
-'''
-
-TEST = """import unittest
-
-from prices import average, cheapest, total
-
-
-class Prices(unittest.TestCase):
-    def test_total(self):
-        self.assertEqual(total([3, 4]), 7)
-
-    def test_average(self):
-        self.assertEqual(average([2, 4]), 3)
-
-    def test_an_empty_shop(self):
-        self.assertEqual(cheapest([]), 0)
-        self.assertEqual(average([]), 0)
-"""
 
 GIT_SECONDS = 10.0
 _PERSON = ("-c", "user.name=tau demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false")
@@ -46,8 +18,8 @@ _STEPS = (("init", "-q"), ("add", "."), (*_PERSON, "commit", "-q", "-m", "A smal
 async def make_repository(folder: Path) -> None:
     """Write and commit the files; without git, it is a plain folder."""
     folder.mkdir()
-    (folder / "prices.py").write_text(PACKAGE, encoding="utf-8")
-    (folder / "test_prices.py").write_text(TEST, encoding="utf-8")
+    shutil.copyfile(_SHOP / "prices.txt", folder / "prices.py")
+    shutil.copyfile(_SHOP / "test_prices.txt", folder / "test_prices.py")
     (folder / ".gitignore").write_text("__pycache__/\n", encoding="utf-8")
     runner = LocalRunner()
     try:

@@ -34,20 +34,8 @@ weights = late("tau.ai.local.weights")
 MAX_SERVERS = 4
 EXTRA = "xllamacpp"
 INSTALL = "pip install 'tau-agent[local]'"
-HELP = """tau needs a model: from a provider, or on this machine.
 
-Provider: create an API key on its website and paste it here, or set the provider's variable \
-before starting tau, such as ANTHROPIC_API_KEY or OPENAI_API_KEY. Pasted keys are stored in auth.json, \
-which only you can read; change them later with /login and /logout.
-
-This machine: start Ollama, LM Studio, llama.cpp or vLLM with a model; tau finds it automatically. \
-For a server elsewhere, type its address.
-
-Offline: the demo model is small. It can chat but not code; use it to look around.
-
-Plans: those that come with an API key (Z.AI, Kimi, MiniMax, Qwen and others) work like a provider. Claude, \
-Gemini and Copilot plans work only in their vendors' own programs."""
-
+_HELP = Path(__file__).with_name("startup_recovery.txt")
 QUIT = DialogChoice("quit", "Quit")
 DEMO = f"{DEMO_PROVIDER}/"
 
@@ -262,7 +250,13 @@ def _help(context: CommandContext) -> RecoveryOption:
         back = [DialogChoice(True, "Back")]
         await context.ask(
             lambda done: ChoicePanel(
-                context.display, "Models and keys", HELP, back, done, ends=False, cancels="goes back"
+                context.display,
+                "Models and keys",
+                _HELP.read_text(encoding="utf-8").strip(),
+                back,
+                done,
+                ends=False,
+                cancels="goes back",
             )
         )
         return None

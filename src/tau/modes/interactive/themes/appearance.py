@@ -12,7 +12,7 @@ from tau.base.late import late
 from tau.config.paths import user_paths
 from tau.config.settings import Settings
 from tau.config.theme_files import ThemeFile, read_theme, theme_paths
-from tau.modes.interactive.themes.tokens import ROLES, TOKENS
+from tau.modes.interactive.themes.tokens import COLOR_BLIND, ROLES, TOKENS
 from tau.tui.style import ASCII, UNICODE, StyleSpec, Symbols
 from tau.tui.terminal.port import Background, Capabilities, ColorDepth
 
@@ -34,25 +34,6 @@ SYMBOLS: dict[str, Symbols] = {
 
 
 _DATA = Path(__file__).parent / "data"
-# Nearly everyone can tell blue and orange apart, on dark and light backgrounds.
-_COLOR_BLIND = {
-    "dark": {
-        "added": "#6fb5ff",
-        "removed": "#ffae57",
-        "addedWord": "#d9ecff",
-        "addedBack": "#1d4470",
-        "removedWord": "#ffe3c2",
-        "removedBack": "#6b3f0a",
-    },
-    "light": {
-        "added": "#0a58b0",
-        "removed": "#a34e00",
-        "addedWord": "#06376e",
-        "addedBack": "#cfe3fb",
-        "removedWord": "#6b3300",
-        "removedBack": "#fbe0c4",
-    },
-}
 
 
 class Appearance(NamedTuple):
@@ -149,7 +130,7 @@ def tokens_of(theme: ThemeFile, *, color_blind: bool = False) -> dict[str, Style
     """Every token as this theme shows it."""
     colors = dict(theme.colors)
     if color_blind and colors:
-        colors |= _COLOR_BLIND["light" if theme.kind == "light" else "dark"]
+        colors |= COLOR_BLIND["light" if theme.kind == "light" else "dark"]
     styles = {name: token.spec(colors) for name, token in TOKENS.items()}
     for name, style in theme.tokens.items():
         fg, bg = colors.get(style.fg, style.fg), colors.get(style.bg, style.bg)

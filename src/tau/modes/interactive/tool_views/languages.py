@@ -1,94 +1,19 @@
 """Guesses a file's language from its name."""
 
-_BY_NAME = {
-    "brewfile": "ruby",
-    "cmakelists.txt": "cmake",
-    "containerfile": "docker",
-    "dockerfile": "docker",
-    "gemfile": "ruby",
-    "gnumakefile": "make",
-    "justfile": "make",
-    "makefile": "make",
-    "rakefile": "ruby",
-}
-_BY_ENDING = {
-    "bash": "bash",
-    "bat": "bat",
-    "bib": "bibtex",
-    "c": "c",
-    "cc": "cpp",
-    "cfg": "ini",
-    "cjs": "js",
-    "clj": "clojure",
-    "conf": "ini",
-    "cpp": "cpp",
-    "cs": "csharp",
-    "css": "css",
-    "cxx": "cpp",
-    "diff": "diff",
-    "ex": "elixir",
-    "exs": "elixir",
-    "fish": "fish",
-    "go": "go",
-    "gradle": "groovy",
-    "h": "c",
-    "hpp": "cpp",
-    "hs": "haskell",
-    "htm": "html",
-    "html": "html",
-    "ini": "ini",
-    "java": "java",
-    "jl": "julia",
-    "js": "js",
-    "json": "json",
-    "json5": "json",
-    "jsonc": "json",
-    "jsonl": "json",
-    "jsx": "jsx",
-    "kt": "kotlin",
-    "kts": "kotlin",
-    "lua": "lua",
-    "m": "objective-c",
-    "markdown": "markdown",
-    "md": "markdown",
-    "mjs": "js",
-    "mk": "make",
-    "ml": "ocaml",
-    "nix": "nix",
-    "patch": "diff",
-    "php": "php",
-    "pl": "perl",
-    "proto": "protobuf",
-    "ps1": "powershell",
-    "py": "python",
-    "pyi": "python",
-    "r": "r",
-    "rb": "ruby",
-    "rs": "rust",
-    "rst": "rst",
-    "sass": "sass",
-    "scala": "scala",
-    "scss": "scss",
-    "sh": "bash",
-    "sql": "sql",
-    "svelte": "html",
-    "swift": "swift",
-    "tex": "tex",
-    "tf": "terraform",
-    "toml": "toml",
-    "ts": "typescript",
-    "tsx": "tsx",
-    "vim": "vim",
-    "vue": "html",
-    "xml": "xml",
-    "yaml": "yaml",
-    "yml": "yaml",
-    "zig": "zig",
-    "zsh": "bash",
-}
+from functools import cache
+from pathlib import Path
+
+from msgspec import json
 
 
 def language_of(path: str) -> str:
     """The highlighter's name of the language; empty if unknown."""
     name = path[-200:].replace("\\", "/").rpartition("/")[2].lower()
-    return _BY_NAME.get(name) or _BY_ENDING.get(name.rpartition(".")[2], "")
+    table = _table()
+    return table["names"].get(name) or table["endings"].get(name.rpartition(".")[2], "")
+
+
+@cache
+def _table() -> dict[str, dict[str, str]]:
+    path = Path(__file__).with_name("languages.json")
+    return json.decode(path.read_bytes(), type=dict[str, dict[str, str]])
