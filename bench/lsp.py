@@ -22,7 +22,7 @@ from report import milliseconds
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tau.backends.lsp.client import CAPABILITIES
+from tau.backends import lsp
 from tau.backends.lsp.config import FoundServers, ServerSpec, find_servers
 from tau.backends.lsp.pool import LanguageServers
 from tau.base.run import LocalRunner
@@ -30,6 +30,7 @@ from tau.config.paths import Paths
 from tests.support.language_servers import folder
 
 HOVERS, EDITS, STARTS = 210, 30, 3
+CAPABILITIES = json.loads(lsp.TABLE.with_name("capabilities.json").read_text())
 TARGETS_MS = {"hover": 3.0, "diagnostics": 20.0, "first": 50.0}
 PYTHON = "def f(x: int) -> int:\n    return x\n\n\ny: str = f(1)\n"
 C = 'int f(int x) { return x; }\nint g(void) { return f("a"); }\n'
