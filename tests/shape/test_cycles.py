@@ -1,7 +1,13 @@
-"""The parts of a session depend on each other in one direction only."""
+"""Each module can be imported first, and the parts of a session depend on each other in one direction."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 
 import grimp
+import pytest
 
+from tests.shape.source_tree import package_sources
 from tests.shape.test_layers import graph_with_late_imports
 
 SESSION = "tau.coding.session"
@@ -32,3 +38,38 @@ def test_sessions_have_no_import_cycles() -> None:
 def test_no_part_imports_the_session_that_owns_it() -> None:
     graph = graph_with_late_imports()
     assert not graph.find_modules_that_directly_import(OWNER) & graph.find_descendants(SESSION)
+
+
+def imported_first(tree: ast.Module) -> Iterator[str]:
+    """What a module imports before it has its own names; `from a import b` may be the module a.b."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def import_order(imports: Mapping[str, set[str]]) -> list[str]:
+    """Raises CycleError."""
+    return list(TopologicalSorter(imports).static_order())
+
+
+def test_cycles_of_imports_are_refused() -> None:
+    assert import_order({"a": {"b"}, "b": set()}) == ["b", "a"]
+    with pytest.raises(CycleError):
+        import_order({"a": {"b"}, "b": {"c"}, "c": {"b"}})
+    tree = ast.parse("import x\nfrom y import z\nif TYPE_CHECKING:\n    import w\ndef f():\n    import v\n")
+    assert list(imported_first(tree)) == ["x", "y", "y.z"]
+
+
+def test_any_module_can_be_imported_first() -> None:
+    known = {source.module for source in package_sources()}
+    imports = {
+        source.module: {name for name in imported_first(source.tree) if name in known} - {source.module}
+        for source in package_sources()
+    }
+    # A package whose names are re-exported is there once its own imports are done.
+    for module, names in imports.items():
+        imports[module] = {name for name in names if not module.startswith(f"{name}.")}
+    assert len(import_order(imports)) == len(known)

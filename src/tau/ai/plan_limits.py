@@ -65,13 +65,16 @@ def _grouped(headers: Mapping[str, str]) -> Iterator[_Figures]:
 def _limit(figures: _Figures, now_ms: int) -> PlanLimit | None:
     values = figures.values
     name = _span(figures.name) or figures.name.replace("-", " ") or "requests"
-    if (used := header_number(values.get("used-percent"))) is not None:
-        minutes = header_number(values.get("window-minutes"))
+    if (used := retry_after.header_number(values.get("used-percent"))) is not None:
+        minutes = retry_after.header_number(values.get("window-minutes"))
         name = _minutes(minutes) if minutes else name
-    elif (share := header_number(values.get("utilization"))) is not None:
+    elif (share := retry_after.header_number(values.get("utilization"))) is not None:
         used = share * 100
     else:
-        limit, left = header_number(values.get("limit")), header_number(values.get("remaining"))
+        limit, left = (
+            retry_after.header_number(values.get("limit")),
+            retry_after.header_number(values.get("remaining")),
+        )
         if not limit or left is None:
             return None
         used = (1 - left / limit) * 100
@@ -80,7 +83,7 @@ def _limit(figures: _Figures, now_ms: int) -> PlanLimit | None:
 
 def _reset(values: Mapping[str, str], now_ms: int) -> int:
     text = values.get("reset-ms")
-    if text is not None and (number := header_number(text)) is not None and number < 1e9:
+    if text is not None and (number := retry_after.header_number(text)) is not None and number < 1e9:
         return now_ms + int(number)
     text = text or values.get("reset") or values.get("reset-at") or values.get("reset-after-seconds")
     delay_s = None if text is None else retry_after.delay_until(text, now_ms / 1000)
@@ -102,12 +105,3 @@ def _minutes(minutes: float) -> str:
 
 def _counted(number: int, unit: str) -> str:
     return f"{number} {unit}{'' if number == 1 else 's'}"
-
-
-def header_number(text: str | None) -> float | None:
-    """The number in a header; None for anything else."""
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return number if 0 <= number < 1e15 else None

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tau.ai.plan_limits import header_number
 from tau.base.late import late
 
 datetime = late("datetime")
@@ -146,3 +145,12 @@ def delay_until(value: str, now: float, utc_offset_h: float = 0) -> float | None
         return max(0.0, date.timestamp() - now)
     except (ValueError, OverflowError):
         return duration(value)
+
+
+def header_number(text: str | None) -> float | None:
+    """The number in a header; None for anything else."""
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < 1e15 else None
