@@ -3,7 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Literal, Protocol
+
+from msgspec import json
 
 from tau.backends.dap.config import AdapterSpec
 from tau.backends.dap.connection import REQUEST_S, DapConnection, DapError
@@ -12,22 +15,8 @@ from tau.base.framing import FramedProcess
 from tau.base.tasks import spawn
 
 StartKind = Literal["launch", "attach"]
-CLIENT = {
-    "clientID": "tau",
-    "clientName": "tau",
-    "locale": "en",
-    "pathFormat": "path",
-    "linesStartAt1": True,
-    "columnsStartAt1": True,
-    "supportsVariableType": True,
-    "supportsVariablePaging": False,
-    "supportsRunInTerminalRequest": True,
-    "supportsStartDebuggingRequest": True,
-    "supportsMemoryReferences": True,
-    "supportsProgressReporting": False,
-    "supportsInvalidatedEvent": False,
-    "supportsANSIStyling": False,
-}
+CLIENT: dict[str, Any] = json.decode(Path(__file__).with_name("client.json").read_bytes())
+"""What tau tells every adapter that it can do."""
 DISCONNECT_S = 2.0
 
 
