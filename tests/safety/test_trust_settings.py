@@ -46,7 +46,7 @@ def test_someone_has_decided_on_the_scope_of_every_setting() -> None:
     forgotten = [
         key for key in settings_by_key() if key not in marked and not setting_scopes.is_considered(key)
     ]
-    assert not forgotten, f"Add {forgotten} to config/setting_scopes.py, or mark them extra=USER."
+    assert not forgotten, f"Add {forgotten} to config/setting_scopes.json, or mark them extra=USER."
     listed = {*setting_scopes.ANY, *setting_scopes.TIGHTEN, *setting_scopes.USER_ONLY}
     assert listed <= set(settings_by_key()), "A listed setting no longer exists."
     assert len(listed) == sum(

@@ -16,35 +16,7 @@ SEVERITIES = ("", "error", "warning", "info", "hint")
 MAX_MESSAGE_CHARS = 600
 _LINE_END = r"\r\n|\n|\r"
 
-SYMBOL_KINDS = [
-    "symbol",
-    "file",
-    "module",
-    "namespace",
-    "package",
-    "class",
-    "method",
-    "property",
-    "field",
-    "constructor",
-    "enum",
-    "interface",
-    "function",
-    "variable",
-    "constant",
-    "string",
-    "number",
-    "boolean",
-    "array",
-    "object",
-    "key",
-    "null",
-    "enum-member",
-    "struct",
-    "event",
-    "operator",
-    "type-parameter",
-]
+SYMBOL_KINDS = msgspec.json.decode(Path(__file__).with_name("symbol_kinds.json").read_bytes(), type=list[str])
 
 
 class LspError(TauError):

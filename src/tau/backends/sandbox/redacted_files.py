@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from tau.base.files import make_private, write_atomic
 from tau.base.secret_formats import NAME_HINTS, has_any, names_secret
@@ -18,28 +18,7 @@ from tau.base.sizes import MIB
 _CONFIG = "~/.config/"
 MAX_BYTES = MIB  # of a settings file; a larger one is hidden
 # Settings files that may hold passwords, each with the variable by which programs find another one, if any.
-SETTINGS_FILES: Mapping[str, str] = {
-    "~/.npmrc": "npm_config_userconfig",
-    "~/.yarnrc": "",
-    "~/.yarnrc.yml": "",
-    "~/.config/pnpm/rc": "",
-    "~/.bunfig.toml": "",
-    "~/.pip/pip.conf": "PIP_CONFIG_FILE",
-    "~/.config/pip/pip.conf": "PIP_CONFIG_FILE",
-    "~/.config/uv/uv.toml": "UV_CONFIG_FILE",
-    "~/.config/pypoetry/config.toml": "",
-    "~/.condarc": "CONDARC",
-    "~/.gitconfig": "GIT_CONFIG_GLOBAL",
-    "~/.config/git/config": "",
-    "~/.cargo/config": "",
-    "~/.cargo/config.toml": "",
-    "~/.m2/settings.xml": "",
-    "~/.gradle/gradle.properties": "",
-    "~/.bundle/config": "BUNDLE_USER_CONFIG",
-    "~/.config/NuGet/NuGet.Config": "",
-    "~/.nuget/NuGet/NuGet.Config": "",
-    "~/.terraformrc": "TF_CLI_CONFIG_FILE",
-}
+SETTINGS_FILES = json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=dict[str, str])
 # Compiled on first use: most homes have none of these files.
 # What comes before the host of a URL: a token or a password. Of other protocols, the user stays.
 _TOKEN = r"(?i)(?:(?<=https://)|(?<=http://))([^/\s@\"'<>]+)@"

@@ -3,7 +3,10 @@
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import json
 
 from tau.backends.syntax.languages import LANGUAGES
 from tau.backends.syntax.trees import Node, is_broken, parse
@@ -18,47 +21,11 @@ HOLE = r"\$\$\$(?:[A-Z_][A-Z0-9_]*)?|\$\$?[A-Z_][A-Z0-9_]*"
 # places only a statement, a string, or nothing.
 _STAND_INS = (("hole", "hole"), ("", "hole"), ("hole;", "hole"), ("", '"hole"'), ('"hole"', '"hole"'))
 
-_STATEMENTS = (("void f() { ", "; }"), ("void f() { ", " }"))
-_MEMBERS = (("class X { ", " }"), ("class X { ", "; }"))
-_INSIDE_CLASS = (
-    *_MEMBERS,
-    ("class X { ", " void f() {} }"),
-    ("class X { void f() { ", "; } }"),
-    ("class X { void f() { ", " } }"),
-)
-_SCRIPT = (*_MEMBERS, ("x = { ", " }"), ("switch (x) { ", " }"))
 # Contexts to wrap around a pattern, by language. Every one that makes it valid code is searched for.
-_AROUND: dict[str, tuple[tuple[str, str], ...]] = {
-    "c": (*_STATEMENTS, ("struct X { ", " };"), ("int x = ", ";")),
-    "cpp": (*_STATEMENTS, ("class X { ", " };"), ("int x = ", ";")),
-    "csharp": _INSIDE_CLASS,
-    "css": (("x { ", " }"), ("x { ", "; }")),
-    "dart": (*_STATEMENTS, *_MEMBERS),
-    "go": (
-        ("package p\nfunc f() { ", " }"),
-        ("package p\nvar x = ", ""),
-        ("package p\ntype T struct { ", " }"),
-    ),
-    "haskell": (("x = ", ""),),
-    "hcl": (("x = ", ""),),
-    "java": _INSIDE_CLASS,
-    "javascript": _SCRIPT,
-    "json": (("{", "}"), ("[", "]")),
-    "kotlin": (("class X { ", " }"),),
-    "lua": (("return ", ""),),
-    "php": (("", ";"), ("class X { ", " }"), ("class X { ", "; }")),
-    "rust": (("fn f() { ", "; }"), ("fn f() { ", " }"), ("impl X { ", " }"), ("match x { ", " }")),
-    "scala": (("class X { ", " }"),),
-    "solidity": (
-        ("contract X { ", " }"),
-        ("contract X { function f() public { ", "; } }"),
-        ("contract X { function f() public { ", " } }"),
-    ),
-    "swift": (("class X { ", " }"),),
-    "tsx": _SCRIPT,
-    "typescript": (*_SCRIPT, ("interface X { ", " }")),
-    "zig": (("fn f() void { ", "; }"), ("fn f() void { ", " }")),
-}
+_AROUND = json.decode(
+    Path(__file__).with_name("pattern_contexts.json").read_bytes(),
+    type=dict[str, tuple[tuple[str, str], ...]],
+)
 
 
 def is_code(pattern: str, language: str) -> bool:

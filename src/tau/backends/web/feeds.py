@@ -9,10 +9,6 @@ MAX_ENTRIES = 50
 MAX_SUMMARY_CHARS = 1_000
 
 
-def is_feed(text: str) -> bool:
-    return re.search(r"<(?:rss|feed|rdf:RDF)[\s>]", text[:2_000]) is not None
-
-
 def convert_feed(source: str) -> str:
     """Raises ValueError if it is not a feed."""
     if "<!ENTITY" in source[:10_000]:

@@ -10,7 +10,6 @@ from selectolax.lexbor import LexborHTMLParser
 from tau.backends.web.plain_text import INVISIBLE, HtmlResult, plain_text
 
 MAX_DEPTH = 500  # of nested elements; the parser's time is quadratic in it
-MAX_LINKS = 40
 MIN_SHARE = 0.25  # of the page's text, that its main element must have
 POOR_CHARS = 200
 _NOISE = (

@@ -11,6 +11,7 @@ from tau.base import secrets
 from tau.base.errors import TauError, UsageError
 from tau.base.sizes import MIB
 from tau.coding.commit.repository import CommitRepository
+from tau.coding.edits.generated import LOCK_FILES
 
 GITLINK = "160000"
 MAX_BLOB_BYTES = 8 * MIB  # of a binary file that is searched for secrets
@@ -23,22 +24,6 @@ _PATCH = (
     "--no-textconv",
     "--no-color",
     "--ignore-submodules=none",
-)
-_LOCK_FILES = frozenset(
-    {
-        *("package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"),
-        *(
-            "Cargo.lock",
-            "poetry.lock",
-            "uv.lock",
-            "pdm.lock",
-            "Pipfile.lock",
-            "Gemfile.lock",
-            "composer.lock",
-        ),
-        *("go.sum", "flake.lock", "mix.lock", "Podfile.lock", "pubspec.lock", "packages.lock.json"),
-        "deno.lock",
-    }
 )
 _GENERATED = re.compile(
     r"\.(?:min\.(?:js|css)|map|snap|pb\.go|svg)$|_pb2(?:_grpc)?\.py$|(?:^|/)(?:dist|vendor)/"
@@ -97,7 +82,7 @@ class StagedFile(Struct, frozen=True, kw_only=True):
         name = self.name
         return (
             self.is_binary
-            or PurePosixPath(name).name in _LOCK_FILES
+            or PurePosixPath(name).name.lower() in LOCK_FILES
             or _GENERATED.search(name) is not None
             or _MARKED_GENERATED.search(self.patch[:4_000]) is not None
         )

@@ -7,7 +7,7 @@ from msgspec import Struct
 from tau.coding.commit.repository import CommitRepository
 
 SUBJECTS = 30
-SUBJECT_CHARS, BODY_CHARS = 72, 100
+SUBJECT_CHARS = 72
 TYPES = ("feat", "fix", "docs", "style", "refactor", "perf", "test", "build", "ci", "chore", "revert")
 MIN_SUBJECTS = 5  # fewer show no style
 MAX_MESSAGE_CHARS = 8_000

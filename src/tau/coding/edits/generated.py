@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 CHECKED_BYTES = 1024
 HEADER_LINES = 40
 
-_LOCK_FILES = frozenset(
+LOCK_FILES = frozenset(
     (
         *("package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"),
         *("deno.lock", "cargo.lock", "poetry.lock", "uv.lock", "pdm.lock", "pipfile.lock", "pixi.lock"),
@@ -46,7 +46,7 @@ _MARKS = (
 def generated_reason(name: str, head: bytes) -> str | None:
     """Return why a file counts as generated, as a clause, or None. `head` is its beginning, or all of it."""
     base = PurePath(name).name.lower()
-    if base in _LOCK_FILES:
+    if base in LOCK_FILES:
         return "it is a package manager's lock file"
     if re.search(rf"(?:{_NAMES})$", base) or base.startswith("zz_generated."):
         return "its name marks a generated file"

@@ -18,7 +18,6 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 NAME_CHARS = 64
 DESCRIPTION_CHARS = 1024
 COMPATIBILITY_CHARS = 500
-SKILL_FILE = "SKILL.md"
 _SIGNS = dict.fromkeys(map(ord, "-_.:"))
 State = Literal["active", "shadowed", "disabled", "invalid", "waiting"]
 SPEC_FIELDS = frozenset({"name", "description", "license", "allowed-tools", "metadata", "compatibility"})

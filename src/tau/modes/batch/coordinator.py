@@ -16,7 +16,7 @@ from tau.base.tasks import spawn
 from tau.modes.batch.executor import Executor, Lease, Progress, Requeued
 from tau.modes.batch.limiter import Limiter, RateLimits
 from tau.modes.batch.run_folder import BatchResult, Dropped, Ended, Recorded, Retried, RunFolder, Started
-from tau.modes.batch.scheduler import Scheduler, Status, TaskPlan, TaskStart
+from tau.modes.batch.scheduler import Scheduler, TaskPlan, TaskStart
 from tau.modes.batch.task import BatchTask
 from tau.modes.exit_status import DONE, FAILED, INTERRUPTED, TRY_LATER
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 300.0
 MAX_REFUSALS = 6  # pauses in a row without an answer: the quota is used up
-CONTROL_INTERVAL_S = 1.0
 
 
 class BatchOptions(Struct, frozen=True):
@@ -266,13 +265,6 @@ class Coordinator:
 
     def _limiter(self, name: str) -> Limiter:
         return Limiter(self._options.jobs, self._options.limits.get(name, RateLimits()))
-
-
-def count_statuses(results: Mapping[str, BatchResult]) -> dict[Status, int]:
-    counts: dict[Status, int] = {}
-    for result in results.values():
-        counts[result.status] = counts.get(result.status, 0) + 1
-    return counts
 
 
 def _cost(progress: Progress) -> float:

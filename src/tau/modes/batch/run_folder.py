@@ -227,9 +227,6 @@ class RunFolder:
         lines = b"".join(msgspec.json.encode(result) + b"\n" for result in self.state.results.values())
         write_atomic(self.path / RESULTS, lines)
 
-    def task_folder(self, key: str) -> Path:
-        return self.path / "tasks" / key
-
     def close(self) -> None:
         self._journal.close()
         self._results.close()
