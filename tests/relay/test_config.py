@@ -69,7 +69,7 @@ def test_all_problems_are_reported_at_once() -> None:
     ("text", "problem"),
     [
         ("{", "not valid JSON5, see line 1: unclosed 'object' starting."),
-        ("{a: 1,\n b: [1 2]}", "see line 2: expected 'comma' or \"]\", found \"2\"."),
+        ("{a: 1,\n b: [1 2]}", 'see line 2: expected \'comma\' or "]", found "2".'),
         ("[]", "must contain one object"),
         ("{}", "inbound.reply.agent.kind: required"),
         ("{inbound: {reply: {agent: {}}}}", "inbound.reply.agent.kind: required"),
