@@ -15,7 +15,7 @@ from tau.base import secrets
 from tau.base.errors import TauError, UsageError
 from tau.base.json_rpc import JsonRpcError
 from tau.base.tasks import spawn
-from tau.base.text import clean_line, shortened, strip_controls
+from tau.base.text import clean_line, reveal_line, shortened, strip_controls
 from tau.coding.ports import ServerStatus
 from tau.config.paths import PROJECT_FOLDER, repo_root
 from tau.ext.mcp import report
@@ -85,7 +85,7 @@ async def get_server(servers: McpServers, args: VerbArgs) -> VerbReport:
     fields.pop("oauth", None)
     data = {**to_builtins(status), "server": fields, "line": entry.line}
     rows = [
-        f"{key}: {clean_line(str(value))}"
+        f"{key}: {reveal_line(str(value))}"
         for key, value in (*to_builtins(status).items(), *fields.items())
         if value
     ]

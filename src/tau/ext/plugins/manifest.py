@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import DecodeError, Struct, json
 
 from tau.base.errors import TauError
-from tau.base.text import clean_line
+from tau.base.text import reveal_line
 from tau.config.discovery.plugins import plugin_patterns
 from tau.config.discovery.providers import Kind
 from tau.config.discovery.registry import expand
@@ -64,8 +64,8 @@ def read_manifest(folder: Path, shown: str = "") -> PluginManifest:
         contents.setdefault("extension-modules", []).append(".")
     return PluginManifest(
         name=valid_name(str(fields.get("name") or folder.name)),
-        version=clean_line(str(fields.get("version") or "")),
-        description=clean_line(str(fields.get("description") or "")),
+        version=reveal_line(str(fields.get("version") or "")),
+        description=reveal_line(str(fields.get("description") or "")),
         layout=layout,
         contents={str(kind): names for kind, names in contents.items()},
         runs=[
@@ -150,10 +150,10 @@ def _is_package(folder: Path) -> bool:
 def _shown(folder: Path, name: str) -> list[str]:
     """A file, once with each command that it names."""
     if not name.endswith(".json") or (folder / name).stat().st_size > MAX_MANIFEST_BYTES:
-        return [clean_line(name)]
+        return [reveal_line(name)]
     commands = named_commands((folder / name).read_text(encoding="utf-8", errors="replace"))
-    shown = [clean_line(f"{name} ({command})") for command in dict.fromkeys(commands)]
-    return shown or [clean_line(name)]
+    shown = [reveal_line(f"{name} ({command})") for command in dict.fromkeys(commands)]
+    return shown or [reveal_line(name)]
 
 
 def _files(folder: Path, patterns: tuple[str, ...]) -> Iterator[str]:
