@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tau.base.json_rpc import JsonRpcError
+from tau.base.run import LocalRunner
 from tau.config.paths import user_paths
+from tau.ext.mcp.config import McpServer, ServerEntry, resolve
 from tau.ext.mcp.config_files import own_file
 from tau.ext.mcp.messages import ToolDefinition
 from tau.ext.mcp.server_requests import ALLOW, ANSWER, REFUSE
+from tau.ext.mcp.servers import McpParts, McpServers
 from tau.ext.mcp.tool_catalog import ToolCatalog
 from tests.ext.mcp.rig import call_script, connected, faux_server, result_text, session_with
 from tests.ext.mcp.test_config import found, write
@@ -180,3 +184,52 @@ def test_no_spelling_of_an_address_reads_from_a_denied_server(tmp_path: Path, ur
             return result_text(session)
 
     assert "the text of one" not in asyncio.run(main())
+
+
+def test_a_command_of_a_repository_gets_neither_keys_nor_what_the_users_own_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORK_API_KEY", "sk-planted-0123456789")
+    command = "!env | grep -c planted; true"
+
+    async def main() -> list[str]:
+        server = McpServer(env={"X": command})
+        mine = ServerEntry(name="m", server=server, provider="native", path=tmp_path / "m.json")
+        found = []
+        for entry, runner in ((mine, LocalRunner()), (replace(mine, level="project"), LocalRunner())):
+            found.append((await resolve(entry, os.environ, tmp_path, runner)).env["X"])
+        return found
+
+    mine, theirs = asyncio.run(main())
+    assert int(mine) >= 1 and theirs == "0"
+
+
+def test_a_command_of_a_repository_runs_in_the_sandbox(tmp_path: Path) -> None:
+    async def main() -> tuple[LocalRunner, LocalRunner, list[object]]:
+        used: list[object] = []
+
+        class Noting(LocalRunner):
+            async def start(self, *given: Any, **named: Any) -> Any:
+                used.append(self)
+                return await super().start(*given, **named)
+
+        contained, outside = Noting(), Noting()
+        parts = McpParts(
+            cwd=tmp_path,
+            paths=user_paths(),
+            environ=os.environ,
+            contained=contained,
+            outside=outside,
+            warn=print,
+        )
+        server = McpServer(env={"X": "!echo own"})
+        mine = ServerEntry(name="m", server=server, provider="native", path=tmp_path / "m.json")
+        async with asyncio.TaskGroup() as group:
+            servers = McpServers(parts, group)
+            await servers.resolve_plain(mine)
+            await servers.resolve_plain(replace(mine, level="project"))
+            await servers.http.close()
+        return contained, outside, used
+
+    contained, outside, used = asyncio.run(main())
+    assert used == [outside, contained]

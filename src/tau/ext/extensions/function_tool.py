@@ -160,6 +160,7 @@ class ReplacementTool(Tool[Any]):
             acts_elsewhere=usual.acts_elsewhere or declared.acts_elsewhere,
             undeclared=usual.undeclared or declared.undeclared,
             mcp=declared.mcp or usual.mcp,
+            mcp_change=declared.mcp_change or usual.mcp_change,
         )
 
     async def run(self, params: tuple[dict[str, Any], Any], ctx: Any) -> ToolOutput:

@@ -207,8 +207,9 @@ class McpServers:
         return known
 
     async def resolve_plain(self, entry: ServerEntry) -> McpServer:
-        """With variables and commands replaced."""
-        return await resolve(entry, self.parts.environ, self.parts.cwd, self.parts.outside)
+        """With variables and commands replaced; commands of a repository run in the sandbox."""
+        runner = self.parts.outside if entry.is_own else self.parts.contained
+        return await resolve(entry, self.parts.environ, self.parts.cwd, runner)
 
     async def resolve(self, entry: ServerEntry) -> McpServer:
         server = await self.resolve_plain(entry)
