@@ -15,7 +15,7 @@ from tau.base import secrets
 from tau.base.errors import TauError, UsageError
 from tau.base.json_rpc import JsonRpcError
 from tau.base.tasks import spawn
-from tau.base.text import clean_line, shortened, strip_controls
+from tau.base.text import clean_line, quantity, shortened, strip_controls
 from tau.coding.ports import ServerStatus
 from tau.config.paths import PROJECT_FOLDER, repo_root
 from tau.ext.mcp import report
@@ -70,7 +70,9 @@ async def wait_settled(servers: McpServers) -> None:
 
 
 def _status_line(row: ServerStatus) -> str:
-    what = f"{row.tools} tools, about {row.tokens:,} tokens" if row.state == "connected" else row.why
+    what = (
+        f"{quantity(row.tools, 'tool')}, about {row.tokens:,} tokens" if row.state == "connected" else row.why
+    )
     return f"{row.name}  {row.state}  {what}  (mcp:{row.name} via {row.provider})".replace("    ", "  ")
 
 
