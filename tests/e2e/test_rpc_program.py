@@ -13,6 +13,7 @@ import pytest
 
 from tau.ai.wire import Attachment, BashExecutionMessage, UserMessage
 from tau.base.clock import now_ms
+from tau.base.sizes import MIB
 from tau.coding.todo.list import TodoItem, TodoPhase
 from tau.modes.rpc.client import RpcClient
 from tau.modes.rpc.connection import RpcError
@@ -278,6 +279,10 @@ def test_subagents_are_listed_watched_read_and_messaged(tau: Program) -> None:
         with pytest.raises(RpcError, match="no agent"):
             await client.stop_subagent("nobody")
         await client.set_subagent_subscription("off")
+        end = Path(first.session_file).stat().st_size
+        with Path(first.session_file).open("a") as log:
+            log.write('{"type": "long", "text": "%s"}\n' % ("x" * 5 * MIB))
+        assert len((await client.get_subagent_messages("Ann", from_byte=end)).entries) == 1
 
     drive(tau, work)
 

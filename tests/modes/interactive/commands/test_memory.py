@@ -60,7 +60,7 @@ def test_deleting_all_asks_first(tmp_path: Path) -> None:
             await rig.send("/memory clear")
             await rig.show("Delete all memories of this project?")
             await rig.press("up", "enter")
-            await rig.show("Deleted 1 memory..")
+            await rig.show("Deleted 1 memory.")
             await rig.send("/memory reset")
             await rig.show("Delete the memories of all projects?")
             await rig.press("up", "enter")
@@ -74,8 +74,7 @@ def test_unknown_verbs_and_missing_memory_say_what_there_is(tmp_path: Path) -> N
     async def test() -> None:
         async with rigged(tmp_path, rows=40) as rig:
             await rig.send("/memory stats")
-            await rig.show("turn it on with `tau config set memory.backend local`")
-            await rig.press("ctrl+c")
+            await rig.show("turn it on with `tau config set memory.backend")
         async with rigged(tmp_path, rows=40, settings=ON) as rig:
             await rig.send("/memory dance")
             await rig.show("There is no /memory dance; there are view, stats")
