@@ -181,9 +181,11 @@ class LanguageServer(LspConnection):
         """What it says about the file as it is on disk now; None if it did not answer. Raises LspError."""
         document = await self.sync(path)
         async with document.lock:
-            if self._pulls:
-                return await self._pull(document, wait_s)
-            return await self._await_push(document, wait_s)
+            look = self._pull if self._pulls else self._await_push
+            found = await look(document, wait_s)
+        if self.complaint and not found:
+            raise LspError(f"{self.name}: {self.complaint}")
+        return found
 
     @property
     def _pulls(self) -> bool:
