@@ -1,6 +1,7 @@
 """lsp in a session: offered where a server is there, edits with approval, undo and nothing half done."""
 
 import asyncio
+import errno
 import json
 import os
 import sys
@@ -10,11 +11,12 @@ from typing import Any
 import pytest
 
 import tau
+from tau.agent.ports import Stat
 from tau.ai.faux import Faux, FauxStep, Say, Use
 from tau.ai.wire import CustomMessage, ToolResultMessage, text_of
+from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.lsp.project_checks import project_checks
 from tests.backends.lsp.servers import FAKE, REAL, real_path
-from tests.coding.edits.test_transaction import Failing
 from tests.support.idle import until
 from tests.support.limits import HANG_S
 
@@ -191,17 +193,28 @@ def test_a_denied_write_leaves_all_files(tmp_path: Path) -> None:
     assert [path.read_text() for path in paths] == ["old"] * 5
 
 
-def test_a_write_that_fails_in_file_20_leaves_all_40(tmp_path: Path) -> None:
+def test_a_write_that_fails_in_file_20_leaves_all_40(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [tmp_path / f"{number}.txt" for number in range(40)]
     for path in paths:
         path.write_text("old")
     changes = {uri: rows for path in paths for uri, rows in edit(path, span(0, 0, 3)).items()}
     use_fake(**{"textDocument/rename": {"result": {"changes": changes}}})
     ask = lsp("rename", file="0.txt", symbol="old", new_name="new")
-    [text] = results(tmp_path, ask, disk=Failing(20))
+    write, written = LocalFileSystem.write, []
+
+    async def failing(disk: LocalFileSystem, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
+        written.append(path)
+        if len(written) == 20:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return await write(disk, path, data, expect=expect)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalFileSystem, "write", failing)
+        [text] = results(tmp_path, ask)
+    assert len(set(written)) == 20
     assert "No space left on device" in text
     assert [path.read_text() for path in paths] == ["old"] * 40
-    [text] = results(tmp_path, ask)
+    results(tmp_path, ask)
     assert [path.read_text() for path in paths] == ["new"] * 40
 
 

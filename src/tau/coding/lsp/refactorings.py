@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tau.coding.lsp.workspace_edits import EditPlan, apply_plan
 
 MAX_RENAME_PAIRS = 1_000
 MAX_LEFT_SHOWN = 20
+MAX_OPENED = 50
 MAX_SEARCHED_BYTES = 1024 * 1024
 MAX_ACTIONS = 100
 
@@ -33,6 +35,10 @@ async def rename(asked: LspCall) -> str:
     asked.demand(server, "renameProvider", "textDocument/rename")
     where = await asked.position(server, path)
     old_name = _name_at(server.documents[path].text, (params.line or 1) - 1, params.symbol)
+    if old_name:  # a server that has just started does not know all files yet
+        for each in (await asyncio.to_thread(_mentions, old_name, asked, server.spec.matches))[:MAX_OPENED]:
+            with suppress(LspError):
+                await server.sync(each, look=False)
     body = {**where, "newName": params.new_name}
     answer = await server.request("textDocument/rename", body, asked.timeout_s)
     plan = _plan(asked)
@@ -46,11 +52,12 @@ async def rename(asked: LspCall) -> str:
         return "\n".join([f"Rename preview: {total}", *counts, *_diffs(changes)])
     await apply_plan(f"rename to {params.new_name}, {total}", changes, asked.previews, asked.ctx)
     await _resync(server, changes)
-    left = await asyncio.to_thread(_left, old_name, asked) if old_name else []
+    left = await asyncio.to_thread(_mentions, old_name, asked) if old_name else []
     lines = ["Applied rename:", *counts]
     if left:
+        names = [shown(each, asked.ctx.cwd) for each in left[:MAX_LEFT_SHOWN]]
         more = f" and {len(left) - MAX_LEFT_SHOWN} more" if len(left) > MAX_LEFT_SHOWN else ""
-        lines.append(f'"{old_name}" still occurs in: {", ".join(left[:MAX_LEFT_SHOWN])}{more}')
+        lines.append(f'"{old_name}" still occurs in: {", ".join(names)}{more}')
     return "\n".join(lines)
 
 
@@ -61,14 +68,14 @@ def _name_at(text: str, line: int, symbol: str | None) -> str:
     return found[0] if found else ""
 
 
-def _left(name: str, asked: LspCall) -> list[str]:
-    """The files of the project that still have the name: strings, comments, and what the server missed."""
+def _mentions(name: str, asked: LspCall, wanted: Callable[[Path], bool] = lambda name: True) -> list[Path]:
+    """The files of the project that have the name, in strings and comments too."""
     word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
     found = []
-    for path in FileWatch(asked.servers.found.root, lambda name: True).files():
+    for path in FileWatch(asked.servers.found.root, wanted).files():
         try:
             if path.stat().st_size <= MAX_SEARCHED_BYTES and word.search(path.read_bytes()):
-                found.append(shown(path, asked.ctx.cwd))
+                found.append(path)
         except OSError:
             continue
     return sorted(found)
