@@ -12,6 +12,7 @@ from msgspec import json
 from tau.backends.web import site_handlers
 from tau.backends.web.addresses import WebError, WebUrl, parse_web_url
 from tau.backends.web.client import GuardedRequest, WebClient, WebResponse
+from tau.backends.web.worker import PageWorker
 from tau.base.run import LocalRunner
 
 GITHUB = "api.github.com/repos/a/b"
@@ -449,9 +450,11 @@ def read(address: str, answers: Mapping[str, Any]) -> tuple[str, Recorded]:
         url, runner, client = parse_web_url(f"https://{address}"), LocalRunner(), Recorded(answers)
         site = site_handlers.find_site(url)
         assert site is not None
+        worker = PageWorker(runner)
         try:
-            return await site_handlers.read_site(site, url, client, runner), client
+            return await site_handlers.read_site(site, url, client, worker), client
         finally:
+            await worker.close()
             runner.close()
 
     return asyncio.run(main())

@@ -35,10 +35,8 @@ async def rename(asked: LspCall) -> str:
     asked.demand(server, "renameProvider", "textDocument/rename")
     where = await asked.position(server, path)
     old_name = _name_at(server.documents[path].text, (params.line or 1) - 1, params.symbol)
-    if old_name:  # a server that has just started does not know all files yet
-        for each in (await asyncio.to_thread(_mentions, old_name, asked, server.spec.matches))[:MAX_OPENED]:
-            with suppress(LspError):
-                await server.sync(each, look=False)
+    if old_name:
+        await _open_mentions(old_name, asked, server)
     body = {**where, "newName": params.new_name}
     answer = await server.request("textDocument/rename", body, asked.timeout_s)
     plan = _plan(asked)
@@ -66,6 +64,13 @@ def _name_at(text: str, line: int, symbol: str | None) -> str:
     content = TextIndex(text).line(line)
     found = re.match(r"\w+", content[find_column(content, line + 1, symbol) :])
     return found[0] if found else ""
+
+
+async def _open_mentions(name: str, asked: LspCall, server: LanguageServer) -> None:
+    """A server that has just started does not know all files yet."""
+    for path in (await asyncio.to_thread(_mentions, name, asked, server.spec.matches))[:MAX_OPENED]:
+        with suppress(LspError):
+            await server.sync(path, look=False)
 
 
 def _mentions(name: str, asked: LspCall, wanted: Callable[[Path], bool] = lambda name: True) -> list[Path]:
@@ -106,6 +111,7 @@ async def rename_file(asked: LspCall) -> str:
         try:
             server = await asked.servers.server(spec)
             await server.sync(pairs[0][0])
+            await _open_mentions(source.stem, asked, server)
             await server.load_project(asked.timeout_s)
             edit = await server.request("workspace/willRenameFiles", {"files": files}, asked.timeout_s)
             plan.add(edit, server)
