@@ -125,6 +125,23 @@ def test_an_older_publish_is_ignored(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_an_empty_answer_before_the_first_look_is_not_the_answer(tmp_path: Path) -> None:
+    """As biome does: it publishes nothing, for the right version, until it has read its configuration."""
+    path = tmp_path / "a.txt"
+    path.write_text("bad\n")
+    empty = {"uri": path.as_uri(), "version": 1, "diagnostics": []}
+    row = {"range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3}}}
+    real = {**empty, "diagnostics": [{**row, "message": "bad"}]}
+    publish = "textDocument/publishDiagnostics"
+    script = {"silent": True, "textDocument/didOpen": {"notify": [[publish, empty], [publish, real, 0.05]]}}
+
+    async def main() -> None:
+        async with pool_of(tmp_path, fake_spec(**script)) as pool:
+            assert len((await pool.check(path, wait_s=HANG_S)).diagnostics) == 1
+
+    asyncio.run(main())
+
+
 def test_100_000_diagnostics_are_capped(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("bad\n" * 100_000)
