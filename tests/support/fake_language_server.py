@@ -1,6 +1,6 @@
 """A language server for tests. Its first argument is a script in JSON: what to do on each method.
 
-`{"method": {"result": ..., "notify": [[method, params, PAUSE_S?], ...], "raw": TEXT, "exit": CODE, "hang": true}}`.
+`{"method": {"result": ..., "notify": [[method, params, PAUSE_S?]], "raw": TEXT, "exit": 0, "hang": true}}`.
 It reports lines with the word "bad" as errors, and speaks UTF-16 unless the script says otherwise.
 """
 
