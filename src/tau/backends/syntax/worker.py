@@ -4,6 +4,7 @@ Run with `python -m`, this module is that process. Requests and replies are JSON
 """
 
 import asyncio
+import sys
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -142,7 +143,7 @@ def main() -> None:
             reply = WorkerReply(msgspec.Raw(b"null"), str(error))
         return msgspec.json.encode(reply)
 
-    serve(answer)
+    serve(answer, sys.stdin.buffer, sys.stdout.buffer)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 Run with `python -m`, this module is that process.
 """
 
+import sys
 from contextlib import suppress
 from itertools import islice
 from re import finditer
@@ -104,7 +105,7 @@ def _answer(request: bytes) -> bytes:
 def main() -> None:
     with suppress(ImportError, OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_AS, (MAX_CHILD_BYTES, MAX_CHILD_BYTES))
-    serve(_answer, IDLE_S)
+    serve(_answer, sys.stdin.buffer, sys.stdout.buffer, IDLE_S)
 
 
 if __name__ == "__main__":
