@@ -65,15 +65,14 @@ class TabSession:
         page = self._page
         assert page is not None
         if page.is_closed() or self._events.has_crashed:
-            assert self._context is not None
-            self._events = PageEvents(self._order["dialogs"])
-            self._page = page = await self._context.new_page()
-            self._use(page)
-        page.set_default_timeout(max(order["timeout_ms"] - MARGIN_MS, MIN_CALL_MS))
-        if order["viewport"] is not None and (self._order["cdp_url"] or order is not self._order):
-            await self._resize(page, order["viewport"])
-        if order["url"]:
-            await page.goto(order["url"], wait_until=wait_state(order["wait_until"]))
+            page = await self._new_page()
+        try:
+            await self._navigate(page, order)
+        except PlaywrightError:
+            if not self._events.has_crashed:
+                raise
+            page = await self._new_page()  # the page before crashed only now
+            await self._navigate(page, order)
         size = page.viewport_size or await page.evaluate("({width: innerWidth, height: innerHeight})")
         self._tell(
             "ready",
@@ -83,6 +82,20 @@ class TabSession:
             notes=self._notes,
         )
         self._notes = []
+
+    async def _new_page(self) -> Page:
+        assert self._context is not None
+        self._events = PageEvents(self._order["dialogs"])
+        self._page = page = await self._context.new_page()
+        self._use(page)
+        return page
+
+    async def _navigate(self, page: Page, order: dict[str, Any]) -> None:
+        page.set_default_timeout(max(order["timeout_ms"] - MARGIN_MS, MIN_CALL_MS))
+        if order["viewport"] is not None and (self._order["cdp_url"] or order is not self._order):
+            await self._resize(page, order["viewport"])
+        if order["url"]:
+            await page.goto(order["url"], wait_until=wait_state(order["wait_until"]))
 
     async def run(self, code: str, timeout_ms: int) -> None:
         """Run the body of an async function on the page."""
