@@ -64,15 +64,18 @@ class TabSession:
         """Apply the rest of an `open` call."""
         page = self._page
         assert page is not None
-        if page.is_closed() or self._events.has_crashed:
-            page = await self._new_page()
-        try:
-            await self._navigate(page, order)
-        except PlaywrightError:
-            if not self._events.has_crashed:
-                raise
-            page = await self._new_page()  # the page before crashed only now
-            await self._navigate(page, order)
+        for is_last in (False, True):
+            if page.is_closed() or self._events.has_crashed:
+                assert self._context is not None
+                self._events = PageEvents(self._order["dialogs"])
+                self._page = page = await self._context.new_page()
+                self._use(page)
+            try:
+                await self._navigate(page, order)
+                break
+            except PlaywrightError:
+                if is_last or not self._events.has_crashed:  # the page from before can crash this late
+                    raise
         size = page.viewport_size or await page.evaluate("({width: innerWidth, height: innerHeight})")
         self._tell(
             "ready",
@@ -82,13 +85,6 @@ class TabSession:
             notes=self._notes,
         )
         self._notes = []
-
-    async def _new_page(self) -> Page:
-        assert self._context is not None
-        self._events = PageEvents(self._order["dialogs"])
-        self._page = page = await self._context.new_page()
-        self._use(page)
-        return page
 
     async def _navigate(self, page: Page, order: dict[str, Any]) -> None:
         page.set_default_timeout(max(order["timeout_ms"] - MARGIN_MS, MIN_CALL_MS))
