@@ -70,8 +70,9 @@ def _webhook(home: RelayHome, parsed: ParsedArgs) -> int:
         changes |= {"inbound.reply.mode": "text", "inbound.reply.text": reply}
     if parsed.has("dry-run"):
         twilio = configs.load_config(home.config, changes).twilio
+        public = twilio.public_url or "no public address; set twilio.publicUrl"
         return write_stdout(
-            f"[dry-run] would listen on port {twilio.port} at {twilio.path}, reached by {twilio.public_url}\n"
+            f"[dry-run] would listen on port {twilio.port} at {twilio.path}, reached by {public}\n"
         )
     parsed.values["channel"] = ["twilio"]
     return _serve(home, parsed, changes)
