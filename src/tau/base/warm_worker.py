@@ -29,7 +29,7 @@ class WarmWorker:
     def __init__(self, module: str, run: Runner) -> None:
         self._module, self._run = module, run
         self._stack = AsyncExitStack()
-        self._process: Process | None = None
+        self.process: Process | None = None  # if it runs
         self._lock = asyncio.Lock()
 
     async def ask(self, request: bytes, seconds: float) -> bytes:
@@ -51,7 +51,7 @@ class WarmWorker:
 
     async def _exchange(self, request: bytes) -> bytes:
         data = len(request).to_bytes(LENGTH_BYTES, "big") + request
-        process = self._process
+        process = self.process
         try:
             if process is not None:
                 await process.write(data)
@@ -66,12 +66,12 @@ class WarmWorker:
         # -P: a module in the working folder must not shadow ours.
         command = [sys.executable, "-P", "-m", self._module]
         started = await self._run.start(command, cwd=Path("/"), stdin="open", sandbox=OUTSIDE)
-        self._process = await self._stack.enter_async_context(started)
-        return self._process
+        self.process = await self._stack.enter_async_context(started)
+        return self.process
 
     async def close(self) -> None:
         """End the process; it has nothing to finish."""
-        process, self._process = self._process, None
+        process, self.process = self.process, None
         if process is not None:
             await process.kill(grace=0.0)
         await self._stack.aclose()
