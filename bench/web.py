@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from statistics import median
@@ -23,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tau
 from tau.agent.events import ToolEnd, ToolStart
-from tau.ai.faux import Faux, Say, Use
+from tau.ai.faux import Faux, FauxStep, Say, Use
 from tau.backends.web.worker import PageWorker
 from tau.base.run import LocalRunner
 from tests.support.web_pages import MarkedPage, marked_pages, shares
@@ -57,18 +58,20 @@ async def convert_warm(pages: list[MarkedPage]) -> tuple[list[float], list[tuple
     return times, made
 
 
+def extract(module: Any, html: str) -> str:
+    """What trafilatura or readability make of a page."""
+    if module.__name__ == "trafilatura":
+        return module.extract(html, include_links=True) or ""
+    return str(module.Document(html).summary())
+
+
 def peers() -> dict[str, Callable[[str], str]]:
     found: dict[str, Callable[[str], str]] = {}
     for name in ("trafilatura", "readability"):
         try:
-            module = import_module(name)
+            found[name] = partial(extract, import_module(name))
         except ImportError:
             print(f"{name} is not installed: pip install trafilatura readability-lxml")
-            continue
-        if name == "trafilatura":
-            found[name] = lambda html, it=module: it.extract(html, include_links=True) or ""
-        else:
-            found[name] = lambda html, it=module: str(it.Document(html).summary())
     return found
 
 
@@ -113,7 +116,7 @@ async def tau_browser(folder: Path) -> tuple[float, list[float]]:
         Use("browser", action="open", url=PAGE),
         *(Use("browser", action="run", code=code) for code in (shoot, *[title] * RUNS)),
     ]
-    steps = [*([call] for call in calls), [Say("done")]]
+    steps: list[list[FauxStep]] = [*([call] for call in calls), [Say("done")]]
     times: list[float] = []
     options = tau.SessionOptions(
         cwd=folder, stream=Faux(steps).stream, save=False, settings={"tools.approvalMode": "yolo"}
