@@ -112,11 +112,11 @@ async def tau_browser(folder: Path) -> tuple[float, list[float]]:
     """The same through the tool, in a session of the product."""
     shoot = "await tab.screenshot()"
     title = "return await tab.evaluate('() => document.title')"
-    calls = [
+    calls: list[FauxStep] = [
         Use("browser", action="open", url=PAGE),
         *(Use("browser", action="run", code=code) for code in (shoot, *[title] * RUNS)),
     ]
-    steps: list[list[FauxStep]] = [*([call] for call in calls), [Say("done")]]
+    steps = [[call] for call in [*calls, Say("done")]]
     times: list[float] = []
     options = tau.SessionOptions(
         cwd=folder, stream=Faux(steps).stream, save=False, settings={"tools.approvalMode": "yolo"}

@@ -57,3 +57,19 @@ def test_a_page_that_is_cut_says_so(limit: str, monkeypatch: pytest.MonkeyPatch)
         runner.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "hidden"),
+    [
+        ('<p>a</p><div STYLE="DISPLAY : none !important">evil</div>', "a\n", 1),
+        ("<style>.h, #z {display: none}</style>a<i class=h>evil</i><i id=z hidden>evil</i>", "a\n", 2),
+        ("<div hidden>evil<p hidden>evil<b style='opacity:0'>evil</b></p></div>a", "a\n", 3),
+        ("<style>@media print{.h{display:none}}</style><p class=h>a</p>", "a\n", 0),
+        ("<style>.t{display:none} .t.on{display:block}</style><p class=t>a</p>", "a\n", 0),
+        ("<p style='opacity:0.5;font-size:0.9em'>a</p><p style='font-size:0px'>evil</p>", "a\n", 1),
+    ],
+)
+def test_hidden_text_is_dropped_and_counted(source: str, text: str, hidden: int) -> None:
+    result = convert_html(source, URL)
+    assert (result.text, result.hidden) == (text, hidden)
