@@ -313,16 +313,13 @@ class _Answer:
 def _tokens(usage: _Usage, diagnostics: _Diagnostics | None = None) -> d.Tokens:
     reason = None if diagnostics is None else diagnostics.cache_miss_reason
     details, written = usage.output_tokens_details, usage.cache_creation
-    counts = (
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.cache_read_input_tokens,
-        usage.cache_creation_input_tokens,
-        None if details is None else details.thinking_tokens,
-        None if written is None else written.ephemeral_1h_input_tokens,
-    )
     return d.Tokens(
-        *map(reported_count, counts),
+        reported_count(usage.input_tokens),
+        reported_count(usage.output_tokens),
+        reported_count(usage.cache_read_input_tokens),
+        reported_count(usage.cache_creation_input_tokens),
+        reported_count(details and details.thinking_tokens),
+        reported_count(written and written.ephemeral_1h_input_tokens),
         tier="fast" if usage.speed == "fast" else usage.service_tier,
         cache_miss=None if reason is None else known_miss(reason.type, reason.cache_missed_input_tokens),
     )

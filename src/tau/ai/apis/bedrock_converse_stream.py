@@ -291,10 +291,9 @@ def _decode_base64(text: str) -> bytes:
 
 
 def _tokens(usage: _Usage) -> d.Tokens:
-    counts = (
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.cache_read_input_tokens,
-        usage.cache_write_input_tokens,
+    return d.Tokens(
+        reported_count(usage.input_tokens),
+        reported_count(usage.output_tokens),
+        reported_count(usage.cache_read_input_tokens),
+        reported_count(usage.cache_write_input_tokens),
     )
-    return d.Tokens(*map(reported_count, counts))
