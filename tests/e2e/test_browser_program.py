@@ -47,7 +47,8 @@ def wait(condition: Callable[[], bool], what: Callable[[], object]) -> None:
 
 
 def leftovers() -> list[str]:
-    return [str(path) for path in Path(os.environ["TMPDIR"]).rglob("tab-*")]
+    walked = os.walk(os.environ["TMPDIR"])  # skips what is removed meanwhile
+    return [f"{folder}/{name}" for folder, inner, _ in walked for name in inner if name.startswith("tab-")]
 
 
 @pytest.fixture

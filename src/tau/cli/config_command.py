@@ -53,7 +53,7 @@ def _split(argv: Sequence[str]) -> tuple[list[str], bool]:
             words.append(word)
     unknown = options - {"--json"}
     if unknown:
-        raise UsageError(f'Unknown option "{min(unknown)}"; use --json or --help.')
+        raise UsageError(f'Unknown flag "{min(unknown)}". See tau config --help.')
     return words, "--json" in options
 
 
