@@ -174,7 +174,7 @@ def test_a_tool_that_replaces_one_of_tau_keeps_its_policy(text: str, tmp_path: P
     asyncio.run(main())
 
 
-def test_of_two_tools_or_commands_with_one_name_the_first_counts_and_the_other_is_named(
+def test_extension_whose_tool_or_command_another_one_has_is_named(
     tmp_path: Path,
 ) -> None:
     code = """

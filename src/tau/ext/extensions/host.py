@@ -53,7 +53,6 @@ class ExtensionHost(SessionLink):
         self._services.enter_context(StreamGuard.installed())
         self.group = await self._services.enter_async_context(asyncio.TaskGroup())
         await self.set.load_all()
-        self._say_collisions()
 
     def bind(
         self, session: "Session", world: CodingWorld, complete: Complete, find_model: Callable[[str], Model]
@@ -117,22 +116,10 @@ class ExtensionHost(SessionLink):
         self.facts.put("session_shutdown", x.SessionShutdown("reload"))
         await self.facts.settle()
         await self.set.load_all()
-        self._say_collisions()
         self._contexts = {one: context for one, context in self._contexts.items() if not one.closed}
         self._put_start("reload")
         names = ", ".join(one.name for one in self.extensions) or "none"
         return [f"Extensions: {names}.", *(f"{one.name}: {one.problem}" for one in self.set.failures)]
-
-    def _say_collisions(self) -> None:
-        """Name the tools and commands that an extension loaded before has, too: those count."""
-        owners: dict[str, Extension] = {}
-        for one in self._active():
-            for name in (
-                *(f"tool {tool}" for tool in one.tools),
-                *(f"command /{name}" for name in one.commands),
-            ):
-                if (first := owners.setdefault(name, one)) is not one:
-                    self.say(one.name, f"The {name} of the extension {first.name} is used, not {one.name}'s.")
 
     def report(self) -> Sequence[ExtensionReport]:
         return [*(one.report() for one in self.extensions), *self.set.failures]
