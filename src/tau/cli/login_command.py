@@ -21,6 +21,7 @@ from tau.config.auth_file import StoredCredential
 from tau.config.logins import Logins, describe_credential
 from tau.config.pasted_key import clean_pasted_key, key_problem, key_warning
 from tau.config.paths import user_paths
+from tau.modes.columns import align_rows
 from tau.modes.line_input import LineReader
 from tau.modes.output_stream import OutputStream, tell
 
@@ -87,11 +88,7 @@ def run_auth(words: Sequence[str]) -> int:
         OutputStream().text("No keys or logins. Add one with tau login PROVIDER.\n")
         return 0
     table = [(row["provider"], row["kind"], row["name"], row["state"]) for row in rows]
-    widths = [max(len(line[at]) for line in table) for at in range(3)]
-    cells = (
-        "  ".join(f"{text:{width}}" for text, width in zip(line, (*widths, 0), strict=True)) for line in table
-    )
-    OutputStream().text("".join(f"{line.rstrip()}\n" for line in cells))
+    OutputStream().text("\n".join([*align_rows(table), ""]))
     return 0
 
 

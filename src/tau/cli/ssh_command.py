@@ -21,6 +21,7 @@ from tau.cli.json_output import write_json
 from tau.cli.parse import ParsedArgs
 from tau.cli.subcommand_flags import parse_subcommand
 from tau.config.paths import Paths, current_folder, user_paths
+from tau.modes.columns import align_rows
 from tau.modes.output_stream import OutputStream, tell
 
 asyncio = late("asyncio")
@@ -59,12 +60,7 @@ def _list(paths: Paths, args: ParsedArgs) -> int:
         rows.append(
             (host.name, host.target, "-" if info is None else str(info), str(host.source), host.description)
         )
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = (
-        "  ".join([*(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]])
-        for row in rows
-    )
-    OutputStream().text("".join(f"{line.rstrip()}\n" for line in lines))
+    OutputStream().text("\n".join([*align_rows(rows), ""]))
     return 0
 
 
