@@ -71,8 +71,8 @@ class ExtensionSet:
         self._host.changed(tools=True, commands=True, schemes=True)
         for extension, names in await asyncio.to_thread(self._replaced):
             self._host.say(extension.name, f"Extension {extension.name} replaced {', '.join(names)} in tau.")
-        for extension, first, name in _collisions(self.items):
-            self._host.say(extension, f"The {name} of the extension {first} is used, not {extension}'s.")
+        for second, first, name in _collisions(self.items):
+            self._host.say(second, f"The {name} of the extension {first} is used, not {second}'s.")
 
     async def _trusts_project(self, loaded: list[Extension]) -> bool:
         """Whether the user's own extensions let those of the trusted project run."""
