@@ -30,6 +30,7 @@ from tau.coding.lsp.answers import (
     MAX_SYMBOLS,
     PlaceTexts,
     count_levels,
+    counted,
     document_symbols,
     kind_name,
     location_text,
@@ -130,7 +131,8 @@ async def symbols(asked: LspCall) -> str:
     lines = list(found)[:MAX_SYMBOLS]
     if len(found) > MAX_SYMBOLS:
         lines.append(f"... {len(found) - MAX_SYMBOLS} more omitted; narrow the query")
-    head = f'Found {len(found)} symbols matching "{query}":' if found else f'No symbols match "{query}"'
+    count = counted(len(found), "symbol")
+    head = f'Found {count} matching "{query}":' if found else f'No symbols match "{query}"'
     return "\n".join([head, *lines, *notes])
 
 
@@ -190,7 +192,7 @@ async def calls(asked: LspCall) -> str:
     what = "incoming" if incoming else "outgoing"
     more = [f"... {len(lines) - MAX_CALLS} more omitted"] if len(lines) > MAX_CALLS else []
     return (
-        "\n".join([f"Found {len(lines)} {what} calls:", *lines[:MAX_CALLS], *more])
+        "\n".join([f"Found {counted(len(lines), f'{what} call')}:", *lines[:MAX_CALLS], *more])
         if lines
         else f"No {what} calls"
     )
@@ -200,7 +202,7 @@ async def diagnostics(asked: LspCall) -> str:
     if not asked.params.file:
         raise ToolError('Name a `file` for diagnostics: a path, a glob, or "*" for the workspace.')
     if asked.params.file == "*":
-        checks = project_checks(asked.ctx.cwd)
+        checks = project_checks(asked.ctx.cwd, trusted=asked.servers.trusted)
         if not checks:
             raise ToolError(
                 "No checker of this project was found: cargo, tsc, go, pyright, basedpyright, ty or ruff."
