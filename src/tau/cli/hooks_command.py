@@ -20,7 +20,7 @@ from tau.config.paths import Paths, current_folder, user_paths
 from tau.config.trust import trust_status
 from tau.ext.hooks.hook_files import EVENTS, HookTable, load_hooks
 from tau.ext.hooks.hook_run import HookResult
-from tau.ext.hooks.report import answer_text, status_lines, status_of
+from tau.ext.hooks.report import STATES, answer_text, status_lines, status_of
 
 testing = late("tau.sdk.hook_test")
 
@@ -92,9 +92,13 @@ def _test(words: Sequence[str], tool: str, paths: Paths) -> int:
             )
 
     results = asyncio.run(main())
-    lines = [
-        f"{one.hook.id} ({one.hook.place}): {answer_text(one.answer)}, {one.ms} ms" for one in results
-    ] or [f"No hook of {event} matches."]
+    lines = [f"{one.hook.id} ({one.hook.place}): {answer_text(one.answer)}, {one.ms} ms" for one in results]
+    lines += [
+        f"{hook.id} ({hook.place}): {STATES[hook.usage]}"
+        for hook in table.hooks
+        if hook.event == event and hook.usage in STATES
+    ]
+    lines = lines or [f"No hook of {event} matches."]
     code = write_stdout("\n".join([*lines, ""]))
     is_refused = any(one.answer.failure or one.answer.decision == "deny" for one in results)
     return REFUSED if is_refused else code

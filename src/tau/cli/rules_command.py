@@ -50,7 +50,8 @@ class _Rules:
         self.settings: Settings = load_settings(paths, cwd).settings
         supplies = Supplies(cwd, paths, self.settings, trusted=trust_status(cwd, paths).trusted)
         own = supplies.rules.rules
-        names = {rule.name for rule in own} | {*self.settings.ttsr.disabled_rules}
+        replaced = {rule.name for rule in own if rule.trusted and rule.bucket == "stream"}
+        names = replaced | {*self.settings.ttsr.disabled_rules}
         with_tau = bundled_rules() if self.settings.rules.enabled and self.settings.ttsr.builtin_rules else []
         self.all = [*own, *(rule for rule in with_tau if rule.name not in names)]
 
@@ -152,7 +153,7 @@ def _why_not(rule: RuleFile, settings: Settings, source: Source, tool: str, path
     if rule.bucket != "stream":
         reasons.append("It has no condition, so it watches nothing.")
     elif not any(scope.covers(source, tool) for scope in rule.scope):
-        reasons.append(f"Its scope does not cover {source}{f' of {tool}' if source == 'tool' else ''}.")
+        reasons.append(f"Its scope does not cover {source}{f' calls of {tool}' if source == 'tool' else ''}.")
     elif not rule.covers_paths(source, tool, [path] if path else []):
         reasons.append(f"Its globs do not cover {path}." if path else "Its globs need a file: add --path.")
     if settings.ttsr.repeat_mode == "once":
