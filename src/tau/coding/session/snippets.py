@@ -95,8 +95,8 @@ def arguments_line(arguments: dict[str, Any]) -> str:
             return value
     if isinstance(tasks := arguments.get("tasks"), list):
         named = [task.get("description") or task.get("id") for task in tasks if isinstance(task, dict)]
-        if named and all(isinstance(name, str) for name in named):
-            return ", ".join(named)
+        if texts := [name for name in named if isinstance(name, str)]:
+            return ", ".join(texts)
     if all(isinstance(value, str | int | float) for value in arguments.values()):
         return " ".join(map(str, arguments.values()))
     return json_text(arguments)
