@@ -16,7 +16,7 @@ from tau.coding.session.snippets import message_text, one_line
 from tau.coding.session.stats import counts
 
 ROW_CHARS = 120
-_PLAIN = frozenset({"job", "irc:incoming"})  # texts with lines of their own, not Markdown
+_PLAIN = frozenset({"job", "irc:incoming"})  # plain text, not Markdown
 
 
 class EntryView(Struct, frozen=True):
