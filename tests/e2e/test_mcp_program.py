@@ -86,7 +86,7 @@ def test_a_required_server_that_fails_ends_the_run(tau: Program) -> None:
 
 def test_a_servers_file_can_be_passed(tau: Program, tmp_path: Path) -> None:
     file = tmp_path / "servers.json"
-    definition = {"command": sys.executable, "args": ["-S", server_in(tau), "{}"]}
+    definition = {"command": sys.executable, "args": ["-S", server_in(tau), "{}"], "required": True}
     file.write_text(json.dumps({"mcpServers": {"given": definition}}))
     tau.script("Done.")
     assert tau.ask("Go.", "--mcp-config", str(file), "--no-mcp").returncode == 0

@@ -39,6 +39,7 @@ MoreToolsInput: TypeAlias = tuple[
     SessionLog,
     AsyncExitStack,
     tuple[LocalRunner, LateSandbox | None],
+    dict[str, str],
 ]
 
 
@@ -59,6 +60,7 @@ async def open_more_tools(
     conversation: SessionLog,
     services: AsyncExitStack,
     run: tuple[LocalRunner, LateSandbox | None],
+    search_keys: dict[str, str],
     *,
     discover: "Callable[[], CapabilityRegistry] | None",
 ) -> MoreTools:
@@ -76,6 +78,7 @@ async def open_more_tools(
             contained=run[0].inside(run[1]),
             outside=run[0],
             warn=lambda text: environment.events.emit(Notice("warning", text)),
+            search_keys=search_keys,
             ui=options.ui,
             complete=ask,
             model=lambda: environment.world.models.role("smol"),

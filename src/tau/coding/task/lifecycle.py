@@ -90,7 +90,7 @@ class Lifecycle:
         """Open the session of a parked agent. Raises TauError."""
         if agent.record.status == "aborted":
             raise TauError(f"{agent.id} was aborted; its transcript is history://{agent.id}.")
-        if agent.workspace is not None and not agent.workspace.usable:
+        if not agent.is_revivable:
             raise TauError(
                 f"{agent.id} worked in a copy that has been merged and removed; start a new agent."
             )

@@ -69,7 +69,9 @@ class Restoration:
     def _deliver_late(self, agent: Subagent) -> None:
         record = agent.record
         if record.result is not None:
-            text = f"{result_text(record.result)}\n{follow_up(record.result)}"
+            text = (
+                f"{result_text(record.result)}\n{follow_up(record.result, is_revivable=agent.is_revivable)}"
+            )
         elif record.interrupted:
             text = (
                 f"[Subagent {record.id} was interrupted: tau ended while it worked. Message it with irc to"

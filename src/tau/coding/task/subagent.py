@@ -118,6 +118,11 @@ class Subagent:
     def busy(self) -> bool:
         return self.task is not None and not self.task.done()
 
+    @property
+    def is_revivable(self) -> bool:
+        """Not once the copy that it worked in is merged and gone."""
+        return self.workspace is None or self.workspace.usable
+
     # The session
 
     async def open(self) -> "Session":
@@ -250,6 +255,7 @@ class Subagent:
         error = ""
         try:
             async with self.team.slots.hold(self):
+                await self.team.slots.turn()
                 self.began_s = self.last_event_s = time.monotonic()
                 self.record.interrupted = False
                 self.team.roster.set_status(self, "running")
@@ -269,6 +275,7 @@ class Subagent:
             log.error(f"The agent {self.id} failed unexpectedly.", problem)
             outcome, error = "failed", f"It failed unexpectedly: {problem!r}."
         try:
+            await self.team.slots.turn()
             result = await self._settle(outcome, error, is_wake=prompt is None)
         except asyncio.CancelledError:
             _absorb_cancel()
