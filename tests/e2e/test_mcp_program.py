@@ -58,6 +58,7 @@ def test_mistakes_are_one_sentence(tau: Program) -> None:
 
 def test_a_print_run_searches_activates_and_calls(tau: Program) -> None:
     added(tau)
+    assert tau.run("mcp", "test", "faux").returncode == 0  # its tools are known from now on
     search = Call("search_tool_bm25", {"query": "tool_7", "limit": 1})
     tau.script(search, Call("mcp__faux_tool_7", {"text": "seven"}), "Done.")
     tau.settings(**{"tools.allow": ["mcp: faux.*"], "retry.enabled": False})
