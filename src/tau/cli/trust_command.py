@@ -8,6 +8,7 @@ from msgspec import json, to_builtins
 
 from tau.base.errors import UsageError
 from tau.cli.main import write_stdout
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.config import project_rules
 from tau.config.layers import load_settings
@@ -20,10 +21,10 @@ ACTIONS = ("list", "add", "remove", "show")
 
 def run(argv: Sequence[str]) -> int:
     """Run `tau trust`. Raises TauError."""
-    words = [word for word in argv if word != "--json"]
-    as_json = "--json" in argv
-    action = words[0] if words else "show"
-    if len(words) > 1 or action not in ACTIONS or (as_json and action in ("add", "remove")):
+    parsed = parse_subcommand("trust", argv)
+    as_json = parsed.has("json")
+    action = parsed.words[0] if parsed.words else "show"
+    if len(parsed.words) > 1 or action not in ACTIONS or (as_json and action in ("add", "remove")):
         raise UsageError(usage_line("trust"))
     paths, cwd = user_paths(os.environ), current_folder()
     store = TrustStore(paths)

@@ -18,6 +18,7 @@ from tau.base.errors import TauError, UsageError
 from tau.base.files import locked
 from tau.base.run import LocalRunner
 from tau.cli.main import write_stdout
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.github.checkouts import list_worktrees
@@ -29,13 +30,13 @@ ACTIONS = ("list", "show", "apply", "clean")
 
 def run(argv: Sequence[str]) -> int:
     """Run `tau worktree`. Raises TauError."""
-    dry = "--dry-run" in argv
-    action, *rest = [word for word in argv if word != "--dry-run"] or ["list"]
+    parsed = parse_subcommand("worktree", argv)
+    action, *rest = parsed.words or ["list"]
     if action == "list" and not rest:
         rows = [*map(_line, _all()), *(f"{path.name}  pull request  {path}" for path in _pull_requests())]
         return write_stdout("".join(f"{row}\n" for row in rows) or "No copies.\n")
     if action == "clean" and not rest:
-        return asyncio.run(_clean(dry=dry))
+        return asyncio.run(_clean(dry=parsed.has("dry-run")))
     if action in ("show", "apply") and len(rest) == 1:
         return asyncio.run(_show(_find(rest[0])) if action == "show" else _apply(_find(rest[0])))
     raise UsageError(usage_line("worktree"))

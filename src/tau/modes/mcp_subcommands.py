@@ -475,7 +475,7 @@ def parse(words: Sequence[str]) -> tuple[str, VerbArgs]:
         elif name in OPTIONS and (sign or before):
             options.setdefault(name, []).append(value if sign else before.pop(0))
         elif word.startswith("--"):
-            raise UsageError(f'tau mcp has no option "{word}"; see tau mcp --help.')
+            raise UsageError(f'Unknown flag "{word}". See tau mcp --help.')
         else:
             given.append(word)
     verb, *rest = given or ["list"]

@@ -41,6 +41,7 @@ class ServerSpec(Struct, frozen=True, rename="camel", kw_only=True):
     disabled: bool = False
     warmup_timeout_ms: int = 30_000
     is_linter: bool = False
+    prints_json: bool = False  # it is no server: it prints what it found in one file
     language_id: str = ""
     runs_project_code: bool = False
     tsserver: bool | None = None

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from tau.backends.lsp.client import LanguageServer
 from tau.backends.lsp.config import KIND, FoundServers, ServerSpec, find_servers
+from tau.backends.lsp.lint_program import lint_file
 from tau.backends.lsp.lspmux import Lspmux
 from tau.backends.lsp.protocol import SEVERITIES, Diagnostic, LspError
 from tau.base import log
@@ -105,9 +106,10 @@ class LanguageServers:
         return [s for s in fitting if not s.is_linter] + [s for s in fitting if s.is_linter and linters]
 
     def primary(self, path: Path) -> ServerSpec:
-        """Raises LspError."""
-        for spec in self.for_file(path, linters=False):
-            return spec
+        """A linter only if there is nothing else. Raises LspError."""
+        for spec in self.for_file(path):
+            if not spec.prints_json:
+                return spec
         known = [f"{spec.name} ({why})" for spec, why in self.found.missing if spec.matches(path)]
         hint = f" Missing: {'; '.join(known[:4])}." if known else ""
         raise LspError(f"no language server is configured for {path.name}.{hint}".rstrip("."))
@@ -133,6 +135,8 @@ class LanguageServers:
 
     async def server(self, spec: ServerSpec) -> LanguageServer:
         """The running server; simultaneous first calls share one start. Raises LspError."""
+        if spec.prints_json:
+            raise LspError(f"{spec.name} is not a server; it only gives diagnostics")
         async with self._locks.setdefault(spec.name, asyncio.Lock()):
             if self._closed:
                 raise LspError("the session is closing")
@@ -207,7 +211,8 @@ class LanguageServers:
             await self.server(spec)
 
         for spec in self.found.usable:
-            self.run_later(start(spec))
+            if not spec.prints_json:
+                self.run_later(start(spec))
 
     def run_later(self, work: Coroutine[Any, Any, None]) -> None:
         """Run it in the background; its failure is only logged."""
@@ -260,6 +265,8 @@ class LanguageServers:
         async def ask(spec: ServerSpec) -> list[Diagnostic] | str | None:
             try:
                 async with asyncio.timeout(max(cold, wait_s) + 0.5):
+                    if spec.prints_json:
+                        return await lint_file(spec, path, self._runner, self.found.root, max(cold, wait_s))
                     server = await self.server(spec)
                     if not server.has_answered:
                         await server.load_project(cold)
@@ -310,8 +317,11 @@ def _merged(lists: Sequence[list[Diagnostic]]) -> list[Diagnostic]:
 
 
 def _memory(pid: int) -> int:
+    """Of a process and its children: many servers are started by a script."""
     try:
-        pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
-        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+        process = Path(f"/proc/{pid}")
+        pages = int((process / "statm").read_text(encoding="ascii").split()[1])
+        children = (process / f"task/{pid}/children").read_text(encoding="ascii").split()
+        return pages * os.sysconf("SC_PAGE_SIZE") + sum(_memory(int(child)) for child in children)
     except (OSError, ValueError, IndexError):
         return 0

@@ -306,10 +306,11 @@ class Subagent:
                 continue
             over = self.meter.must_stop
             failure = "" if over else self._failure(outcome)
+            if not failure and not over and reminders == MAX_REMINDERS:
+                failure = NO_YIELD.format(count=MAX_REMINDERS)
             if failure:
+                await hooks.subagent_stop(self.id, kind, self._output("failed"), again=True)
                 return ("aborted" if self.stop_reason else "failed"), failure
-            if not over and reminders == MAX_REMINDERS:
-                return "failed", NO_YIELD.format(count=MAX_REMINDERS)
             budget = self.meter.limits.requests
             if over:
                 self.meter.last_requests = LAST_REQUESTS
