@@ -1,4 +1,4 @@
-"""What the revision 2026-07-28 asks of our server: each request stands alone and says who sends it."""
+"""Checks requests of the revision 2026-07-28, which need no session, and completes their results."""
 
 from base64 import b64decode
 from binascii import Error

@@ -1,4 +1,4 @@
-"""What the caller is told about an agent whose copy is merged and gone."""
+"""What callers read about an agent whose copy is merged and gone."""
 
 from pathlib import Path
 

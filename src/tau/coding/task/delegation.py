@@ -14,7 +14,7 @@ from tau.base.late import late
 from tau.coding.ports import CodingContext
 from tau.coding.task.ports import MAIN, TaskOrder
 from tau.coding.task.results import AsyncState, SingleResult, TaskDetails, follow_up, result_text
-from tau.coding.task.subagent import Subagent
+from tau.coding.task.subagent import Subagent, is_revivable
 
 if TYPE_CHECKING:
     from tau.coding.task.team import Team
@@ -112,7 +112,7 @@ class Delegation:
             progress=[agent.progress() for agent in agents],
         )
         texts = [
-            f"{result_text(one)}\n{follow_up(one, is_revivable=agent.is_revivable)}"
+            f"{result_text(one)}\n{follow_up(one, is_revivable=is_revivable(agent))}"
             for agent, one in zip(agents, ended, strict=True)
         ]
         is_error = all(one.outcome != "completed" for one in ended)
@@ -165,7 +165,7 @@ class Delegation:
                 result = await self.follow(agent)
             finally:
                 stop()
-            text = f"{result_text(result)}\n{follow_up(result, is_revivable=agent.is_revivable)}"
+            text = f"{result_text(result)}\n{follow_up(result, is_revivable=is_revivable(agent))}"
             if result.outcome != "completed":
                 raise TauError(text)
             return text

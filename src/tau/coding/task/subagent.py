@@ -118,11 +118,6 @@ class Subagent:
     def busy(self) -> bool:
         return self.task is not None and not self.task.done()
 
-    @property
-    def is_revivable(self) -> bool:
-        """Not once the copy that it worked in is merged and gone."""
-        return self.workspace is None or self.workspace.usable
-
     # The session
 
     async def open(self) -> "Session":
@@ -476,6 +471,11 @@ class AgentRules(Hooks):
         if not self._agent.force_yield:
             return request
         return replace(request, tool_choice="yield")
+
+
+def is_revivable(agent: Subagent) -> bool:
+    """Not once the copy that it worked in is merged and gone."""
+    return agent.workspace is None or agent.workspace.usable
 
 
 def record_init(session: "Session", subagent: "SubagentOptions") -> None:
