@@ -138,7 +138,7 @@ def test_calls_are_refused_with_a_reason(call: Use, text: str, tmp_path: Path) -
     assert result.is_error and text in result.text
 
 
-def test_a_page_that_was_just_changed_is_shown_as_it_is_now(tmp_path: Path) -> None:
+def test_a_page_that_was_just_changed_is_fetched_again(tmp_path: Path) -> None:
     """A server that only tells the second of the change let Chromium show what it had."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
