@@ -125,9 +125,9 @@ def result_text(result: SingleResult) -> str:
     return "\n".join(lines)
 
 
-def follow_up(result: SingleResult) -> str:
+def follow_up(result: SingleResult, *, is_revivable: bool) -> str:
     """What the caller can do next with the agent."""
-    if result.outcome == "aborted":
+    if result.outcome == "aborted" or not is_revivable:
         return f"[Transcript: history://{result.id}]"
     return f"[{result.id} is idle: message it with irc to follow up; transcript: history://{result.id}]"
 
