@@ -33,7 +33,7 @@ from tau.coding.artifacts import TemporaryArtifacts
 from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.files.seen_files import SeenFiles
 from tau.coding.internal_urls.router import SchemeRouter
-from tau.coding.search import rg
+from tau.coding.search import rg_command
 from tau.coding.search.query import Query, SearchRequest, SearchScope
 from tau.coding.tools.edit_hashline import HashlineEdit
 from tau.coding.tools.find import Find
@@ -102,7 +102,7 @@ def search_all(world: World) -> Measure:
 def search(title: str, pattern: str, world: World) -> Measure:
     tool = Search()
     request = SearchRequest(query=Query(pattern=pattern), scope=SearchScope(roots=(str(world.cwd),)))
-    command = rg.command(program(), request)
+    command = rg_command.command(program(), request)
     return Measure(
         title,
         lambda: world.call(tool, pattern=pattern, paths="."),
@@ -189,7 +189,7 @@ MEASURES: tuple[Callable[[World], Measure], ...] = (
 
 
 def program() -> str:
-    path = rg.locate()
+    path = rg_command.locate()
     if path is None:
         raise SystemExit("ripgrep is not installed, so there is nothing to compare with.")
     return path

@@ -48,7 +48,7 @@ def test_all_problems_are_reported_at_once() -> None:
         agent: { kind: "cursor" }, claudeOutputFormat: "json", timeoutSeconds: 0,
         session: { scope: "room" }, command: ["sh", "{{Body}}", "{{Body}}"],
       } },
-      web: { reconnect: [] }, logging: { level: "loud" },
+      web: { reconnect: [] }, logging: { level: "loud" }, projects: { a: 1, b: "blog" },
     }""")
     assert found == [
         "inbound.allowform: unknown key. Did you mean inbound.allowFrom?",
@@ -58,13 +58,18 @@ def test_all_problems_are_reported_at_once() -> None:
         'inbound.reply.session.scope: must be one of per-sender, global, not "room".',
         "web.reconnect: must be an object, not [].",
         'logging.level: must be one of silent, fatal, error, warn, info, debug, trace, not "loud".',
+        "projects.a: must be text, not 1.",
+        "inbound.reply.command: {{Body}} is only allowed in the last element of command.",
+        'inbound.timestampPrefix: unknown time zone "Mars/Phobos".',
+        'projects.b: must be an absolute path or start with ~/, not "blog".',
     ]
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{", "not valid JSON5"),
+        ("{", "not valid JSON5, see line 1: unclosed 'object' starting."),
+        ("{a: 1,\n b: [1 2]}", 'see line 2: expected \'comma\' or "]", found "2".'),
         ("[]", "must contain one object"),
         ("{}", "inbound.reply.agent.kind: required"),
         ("{inbound: {reply: {agent: {}}}}", "inbound.reply.agent.kind: required"),

@@ -5,6 +5,8 @@ import asyncio
 import sys
 from pathlib import Path
 
+from tau.base.run import LocalRunner
+from tau.relay.live_agents import LiveAgent
 from tau.relay.relay import Relay
 from tests.relay.chat import Chat
 from tests.support.idle import until
@@ -124,6 +126,21 @@ def test_an_agent_that_dies_is_reported_and_started_again(tmp_path: Path) -> Non
             assert (await chat.channel.wait(3))[2] == "back"
 
     asyncio.run(main())
+
+
+def test_an_agent_is_reaped_although_its_end_is_interrupted(tmp_path: Path) -> None:
+    async def main() -> None:
+        stubborn = ["/bin/sh", "-c", "trap '' TERM; while :; do sleep 60; done"]
+        async with asyncio.TaskGroup() as group:
+            agent = await LiveAgent.open(
+                LocalRunner(), stubborn, cwd=tmp_path, inherit=lambda _: True, group=group
+            )
+            closing = group.create_task(agent.close())
+            for _ in range(2):  # the worker of a chat and the relay both cancel a run
+                await asyncio.sleep(0)
+                closing.cancel()
+
+    asyncio.run(main())  # tests/conftest.py fails if a child is left
 
 
 def test_a_message_during_a_run_is_sent_into_it(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 import asyncio
 import json
+import os
 import re
+import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,7 @@ import pytest
 
 from tests.relay.chat import Chat
 from tests.relay.real_clis import prepare, wrapper
-from tests.support.fake_answers import Silence, Status
+from tests.support.fake_answers import Scenario, Silence, Status
 from tests.support.fake_server import FakeServer
 from tests.support.idle import until
 
@@ -96,6 +99,49 @@ def test_hostile_text_reaches_the_model_as_text(tmp_path: Path, kind: str, via: 
         server.script("fine")
         agent = {"promptVia": via, "live": False}
         asyncio.run(main(server, cli_chat(tmp_path / "r", kind, server, agent=agent)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_turn_with_a_tool_ends_in_its_answer_and_a_file_is_sent(tmp_path: Path, kind: str) -> None:
+    async def main(server: FakeServer, chat: Chat) -> None:
+        async with chat.running():
+            chat.send("look around")
+            assert await wait(chat, 1) == ["word0 word1"]
+            assert any("turn-0" in one for one in asked(server))
+            (chat.home.workspace / "chart.txt").write_text("up")
+            server.script("here it is\nMEDIA:./chart.txt")
+            chat.send("send the chart")
+            assert (await wait(chat, 2))[-1] == "here it is"
+            await chat.channel.wait(files=1)
+            assert chat.channel.files == [("chart.txt", "text/plain", b"up")]
+
+    with FakeServer(lenient=True) as server:
+        server.script(Scenario("tools", turns=1, deltas=2))
+        asyncio.run(main(server, cli_chat(tmp_path / "r", kind, server)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_agent_that_is_killed_in_its_first_turn_is_reported(tmp_path: Path, kind: str) -> None:
+    def kill_agent() -> None:
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                is_child = int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == os.getpid()
+                if is_child and b"relay-clis" in (folder / "cmdline").read_bytes():
+                    os.kill(int(folder.name), signal.SIGKILL)
+
+    async def main(server: FakeServer, chat: Chat) -> None:
+        async with chat.running():
+            chat.send("hello")
+            await until(lambda: len(asked(server)) > 0, SLOW_S, chat.log)
+            kill_agent()
+            assert (await wait(chat, 1))[0].startswith("⚠️ ")
+            server.script("back")
+            chat.send("are you there?")
+            assert (await wait(chat, 2))[-1] == "back"
+
+    with FakeServer(lenient=True) as server:
+        server.script(Silence())
+        asyncio.run(main(server, cli_chat(tmp_path / "r", kind, server, agent={"live": False})))
 
 
 @pytest.mark.parametrize("kind", KINDS)

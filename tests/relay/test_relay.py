@@ -244,6 +244,59 @@ def test_the_heartbeat_token_never_reaches_a_chat() -> None:
     from tau.relay.heartbeat import strip_token
 
     assert strip_token(["HEARTBEAT_OK", "Disk full HEARTBEAT_OK", " "]) == ["Disk full"]
+    assert strip_token(["HEARTHEARTBEAT_OKBEAT_OK"]) == ["HEART BEAT_OK"]
+
+
+def test_the_heartbeat_token_does_not_reach_a_chat_in_an_ordinary_answer(tmp_path: Path) -> None:
+    chat = Chat(tmp_path / "r")
+
+    async def main() -> None:
+        async with chat.running():
+            chat.send("a beat please")  # the agent answers with the token
+            assert await chat.channel.wait(1) == ["(The agent answered without text.)"]
+
+    asyncio.run(main())
+
+
+def test_stop_kills_a_heartbeat(tmp_path: Path) -> None:
+    from tau.relay.heartbeat import Heartbeats
+
+    chat = Chat(tmp_path / "r")
+    script = chat.folder / "claude"
+
+    async def main() -> None:
+        async with chat.running() as relay:
+            chat.send("hello")
+            await chat.channel.wait(1)
+            script.write_text(script.read_text().replace("*sleep*", "*HEARTBEAT*"))
+            async with asyncio.TaskGroup() as group:
+                beat = group.create_task(Heartbeats(relay).beat("memory:ann"))
+                await until(lambda: len(chat.prompts()) == 2, HANG_S, chat.log)
+                chat.send("stop")
+                assert (await chat.channel.wait(2))[1] == "Agent was aborted."
+            assert beat.result() is None
+
+    asyncio.run(main())
+
+
+def test_a_heartbeat_that_finds_no_session_does_not_start_another(tmp_path: Path) -> None:
+    from tau.relay.heartbeat import Heartbeats
+
+    chat = Chat(tmp_path / "r")
+    script = chat.folder / "claude"
+
+    async def main() -> None:
+        async with chat.running() as relay:
+            chat.send("hello")
+            await chat.channel.wait(1)
+            before = relay.sessions.by_key["memory:ann"].session_id
+            lost = 'echo "No conversation found with session ID: x" >&2; exit 1;;\n  *sleep*)'
+            script.write_text(script.read_text().replace("*sleep*)", f"*HEARTBEAT*) {lost}"))
+            assert await Heartbeats(relay).beat("memory:ann") is None
+            assert relay.sessions.by_key["memory:ann"].session_id == before
+            assert len(chat.channel.sent) == 1
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize("deduplicates", [True, False])

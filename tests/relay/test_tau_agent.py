@@ -29,6 +29,7 @@ def tau_chat(folder: Path, server: FakeServer, monkeypatch: Any, **agent: Any) -
 
 def test_tau_asks_in_the_chat_and_takes_a_hint_while_it_works(tmp_path: Path, monkeypatch: Any) -> None:
     outside = tmp_path / "outside.txt"
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))  # writing there needs no approval
 
     async def main(server: FakeServer, chat: Chat) -> None:
         async with chat.running():

@@ -24,6 +24,7 @@ from tests.support.soak import examples
         ("MEDIA: `https://x/y.png`.", "", ["https://x/y.png"]),
         ("MEDIA:`./y.png`", "", ["./y.png"]),
         ("XMEDIA:/a", "XMEDIA:/a", []),
+        ("MEDIA:\nThis line stays.", "MEDIA:\nThis line stays.", []),
         ("MEDIA:file:///a.png", "", ["/a.png"]),
         ("a  b\n\n\nc\nmedia:/d", "a b\nc", ["/d"]),
     ],

@@ -12,7 +12,7 @@ from tau.backends.web.addresses import WebError
 from tau.backends.web.converters import read_locally
 from tau.base.programs import avoid_folders, find_program
 from tau.base.run import OUTSIDE, LocalRunner, capture
-from tau.coding.search import rg
+from tau.coding.search import rg_command
 from tests.e2e.program import Program
 from tests.safety.contained_rig import ScriptedUi
 from tests.safety.sandbox_rig import require
@@ -75,7 +75,7 @@ def test_command_that_runs_outside_finds_no_program_of_the_workspace(
     plant(tmp_path / "bin", tmp_path / "ran", "touch")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr("tau.base.programs._Avoided.folders", ())
-    rg.locate.cache_clear()
+    rg_command.locate.cache_clear()
     assert find_program("touch") == str(tmp_path / "bin/touch")
     avoid_folders([tmp_path])
     assert find_program("touch") != str(tmp_path / "bin/touch")

@@ -83,7 +83,7 @@ def test_a_command_cannot_hide_from_the_question_about_it(program: Program) -> N
     asked = trust_question.question(TrustStore(user_paths()).status(program.project))
     assert asked.count(SHOWN) == 5
     assert f"!`{SHOWN}`" in program.run("trust", "show").stdout
-    assert SHOWN in program.run("mcp", "get", "m").stdout
+    assert "touch P" in program.run("mcp", "get", "m").stdout
     (program.home / "hooks.json").write_text(json.dumps(command))
     assert SHOWN in program.run("hooks").stdout
 

@@ -5,7 +5,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +45,12 @@ def options(script: list[list[FauxStep]], folder: Path, **more: Any) -> tau.Sess
     return tau.SessionOptions(cwd=folder, stream=Faux(script).stream, save=False, **more)
 
 
-async def results(script: list[list[FauxStep]], folder: Path, **more: Any) -> list[str]:
-    """The tool results in a session."""
+async def results(
+    script: list[list[FauxStep]], folder: Path, opened: Callable[[], object] = lambda: None, **more: Any
+) -> list[str]:
+    """The tool results in a session; calls `opened` before the prompt."""
     async with tau.create_session(options(script, folder, **more)) as session:
+        opened()
         await session.prompt("go")
         messages = session.log.messages()
     return [text_of(message.content) for message in messages if isinstance(message, ToolResultMessage)]
@@ -92,10 +95,13 @@ class BlockedListing:
     """A disk on which listing a folder blocks until `go` is set; `entered` says that it has started."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.entered, self.go, self.left = threading.Event(), threading.Event(), threading.Event()
+        self.entered, self.go = threading.Event(), threading.Event()
         self.waited = False
         self._scandir = os.scandir
-        monkeypatch.setattr(os, "scandir", self.scandir)
+        self._monkeypatch = monkeypatch
+
+    def block(self) -> None:
+        self._monkeypatch.setattr(os, "scandir", self.scandir)
 
     def scandir(self, path: Any) -> Any:
         self.entered.set()
@@ -120,7 +126,7 @@ def test_listing_a_large_folder_does_not_block_the_loop(
             tasks.create_task(go_on())
             # Only this tool: others look for code in the folder when they are offered.
             script: list[list[FauxStep]] = [[Use("read", path=".")], [Say("ok")]]
-            listed = tasks.create_task(results(script, tmp_path, tools=("read",)))
+            listed = tasks.create_task(results(script, tmp_path, held.block, tools=("read",)))
         return listed.result()
 
     [listing] = asyncio.run(main())

@@ -141,7 +141,8 @@ class OpenAiResponses(EventStream):
         return sum(str(item.get("type", "")).endswith("_call_output") for item in body["input"])
 
     def tools(self, body: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-        return [(tool["name"], tool.get("parameters") or {}) for tool in body.get("tools") or ()]
+        named = [tool for tool in body.get("tools") or () if "name" in tool]  # not those of the server
+        return [(tool["name"], tool.get("parameters") or {}) for tool in named]
 
     def system_bytes(self, body: dict[str, Any]) -> int:
         return text_bytes(body.get("instructions") or "")

@@ -116,7 +116,11 @@ def serve(requests: socket.socket) -> bool:
         requests.send(str(pid).encode())
 
 
-NOT_HERE = ("tau.__main__", "tau.modes.batch.harbor_agent")  # the program itself; what Harbor imports
+NOT_HERE = (
+    "tau.__main__",  # the program itself
+    "tau.modes.batch.harbor_agent",  # what Harbor imports
+    *("tau.relay.channels.whatsapp", "tau.relay.channels.whatsapp_login"),  # Go's runtime takes signals
+)
 
 
 def prepare() -> None:

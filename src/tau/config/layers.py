@@ -225,6 +225,16 @@ def _raise_for_bad_value(sources: Sequence[tuple[JsonFile, Layer]], flags: Mappi
                 raise source.error(problem, key)
 
 
+def setting_problems(content: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with settings that no file holds yet, a sentence each."""
+    for key, value in _flatten(content):
+        setting = table.setting_of(key)
+        if setting is None:
+            yield f'unknown setting "{key}".{setting_values.suggest_names(key)}'
+        elif problem := setting_values.value_problem(setting, value):
+            yield problem
+
+
 def _refuse_unknown_flags(flags: Mapping[str, Any]) -> None:
     for key in flags:
         if table.setting_of(key) is None:

@@ -2,11 +2,13 @@
 
 import asyncio
 import os
+import re
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from tau.base.errors import UsageError
 from tau.base.files import write_atomic
-from tau.relay.answers import Answer
+from tau.relay.answers import NO_OUTPUT, Answer
 from tau.relay.chunks import split_text
 from tau.relay.journal import OutgoingPart
 from tau.relay.media import split_media
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
     from tau.relay.relay import Relay
 
 MAX_FILES = 10
+HEARTBEAT_TOKEN = re.compile(r"[ \t]?HEARTBEAT_OK[ \t]?")
+
+
+def strip_token(texts: Sequence[str]) -> list[str]:
+    """The texts without the token of heartbeats; those that had nothing else are gone."""
+    return [text for text in (HEARTBEAT_TOKEN.sub(" ", one).strip() for one in texts) if text]
 
 
 async def compose(relay: "Relay", answer: Answer, channel: str, chat: str) -> list[OutgoingPart]:
@@ -24,7 +32,7 @@ async def compose(relay: "Relay", answer: Answer, channel: str, chat: str) -> li
     parts: list[OutgoingPart] = []
     prefix = relay.config.inbound.response_prefix
     sent = 0
-    for text in [*answer.notices, *answer.texts]:
+    for text in [*answer.notices, *(strip_token(answer.texts) or [NO_OUTPUT])]:
         body, sources = split_media(text)
         if not sources and answer.media_url and answer.ok:
             sources = [answer.media_url]

@@ -83,6 +83,7 @@ class Answerer:
         *,
         transcript: str = "",
         history: Sequence[str] = (),
+        may_start_over: bool = True,
     ) -> Answer:
         """Run the agent, at most twice: a session id that is unusable is replaced once."""
         values = template_values(messages[-1], body, session, transcript)
@@ -91,7 +92,7 @@ class Answerer:
         if reply.session == "in use" and not session.started:
             session.started = True
             reply, output = await self._run(key, session, messages, body, values, ask, history)
-        elif reply.session == "missing" and session.started:
+        elif reply.session == "missing" and session.started and may_start_over:
             notices.append(NEW_NOTICE)
             session.start_over()
             reply, output = await self._run(key, session, messages, body, values, ask, history)

@@ -69,21 +69,34 @@ def load_config(path: Path, changes: Mapping[str, Any] = EMPTY) -> RelayConfig:
 def parse_config(data: bytes, path: Path, changes: Mapping[str, Any] = EMPTY) -> RelayConfig:
     try:
         content = pyjson5.decode(data.decode("utf-8-sig")) if data.strip() else {}
-    except (pyjson5.Json5Exception, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidRelayConfig(
-            path, [f"The file is not valid JSON5: {str(error).splitlines()[0]}"]
-        ) from None
+    except UnicodeDecodeError as error:
+        where = f"line {data.count(10, 0, error.start) + 1}"
+        raise InvalidRelayConfig(path, [f"The file is not valid UTF-8, see {where}."]) from None
+    except pyjson5.Json5Exception as error:
+        raise InvalidRelayConfig(path, [_explain(str(error.message), data)]) from None
     if not isinstance(content, dict):
         raise InvalidRelayConfig(path, ["The file must contain one object: { ... }."])
     for key, value in changes.items():
         _set(content, key.split("."), value)
     problems = [*_check(RelayConfig, content, "")]
-    if not problems:
-        config = convert(content, RelayConfig)
-        problems = [*_check_together(config)]
+    if problems:  # what is left shows the other ones
+        _set(content, ["inbound", "reply", "agent", "kind"], "tau")
+    config = convert(content, RelayConfig)
+    reported = {problem.partition(":")[0] for problem in problems}
+    problems += [one for one in _check_together(config) if one.partition(":")[0] not in reported]
     if problems:
         raise InvalidRelayConfig(path, problems)
     return config
+
+
+def _explain(message: str, data: bytes) -> str:
+    """What the parser says, with a line, and characters instead of their numbers."""
+    offset = re.sub(r"\D.*", "", message.partition(" near ")[2])
+    reason = re.sub(r" near \d+", "", message).replace("b'", "'")
+    reason = re.sub(r"U\+([0-9a-f]{4,6})", lambda found: f'"{chr(int(found[1], 16))}"', reason)
+    text = data.decode("utf-8-sig")
+    line = text.count("\n", 0, int(offset or 0)) + 1
+    return f"The file is not valid JSON5, see line {line}: {reason[:1].lower()}{reason[1:]}."
 
 
 def _set(content: dict[str, Any], keys: list[str], value: Any) -> None:
@@ -96,28 +109,44 @@ def _set(content: dict[str, Any], keys: list[str], value: Any) -> None:
 
 
 def _check(struct: type[Struct], content: dict[str, Any], prefix: str) -> Iterator[str]:
+    """Yield the problems of single values, and remove those from `content`."""
     known = {one.encode_name: one for one in fields(struct)}
-    for name, value in content.items():
+    given = dict(content)
+    for name, value in given.items():
         key = f"{prefix}{name}"
-        if name == "claudeOutputFormat":
-            yield f"{key}: was replaced; use inbound.reply.agent.format."
-        elif name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f" Did you mean {prefix}{near[0]}?" if near else f" Known here: {', '.join(known)}."
-            yield f"{key}: unknown key.{hint}"
-        elif _is_group(known[name]):
-            if isinstance(value, dict):
-                yield from _check(known[name].type, value, f"{key}.")
-            else:
-                yield f"{key}: must be an object, not {show_value(value)}."
+        if name in known and _is_group(known[name]) and isinstance(value, dict):
+            yield from _check(known[name].type, value, f"{key}.")
+        elif name == "projects" and isinstance(value, dict):
+            for inner in [*value]:
+                yield from _remove_bad(value, inner, [*_check_value(str, value[inner], f"{key}.{inner}")])
         else:
-            yield from _check_value(known[name].type, value, key)
+            yield from _remove_bad(content, name, [*_check_key(known, name, value, prefix)])
     for name, one in known.items():
-        if one.required and name not in content:
+        if one.required and name not in given:
             if _is_group(one):
                 yield from _check(one.type, {}, f"{prefix}{name}.")
             else:
                 yield f"{prefix}{name}: required; must be {describe_type(one.type)}."
+
+
+def _remove_bad(content: dict[str, Any], name: str, problems: list[str]) -> list[str]:
+    if problems:
+        del content[name]
+    return problems
+
+
+def _check_key(known: Mapping[str, FieldInfo], name: str, value: Any, prefix: str) -> Iterator[str]:
+    key = f"{prefix}{name}"
+    if name == "claudeOutputFormat":
+        yield f"{key}: was replaced; use inbound.reply.agent.format."
+    elif name not in known:
+        near = get_close_matches(name, known, 1)
+        hint = f" Did you mean {prefix}{near[0]}?" if near else f" Known here: {', '.join(known)}."
+        yield f"{key}: unknown key.{hint}"
+    elif _is_group(known[name]):
+        yield f"{key}: must be an object, not {show_value(value)}."
+    else:
+        yield from _check_value(known[name].type, value, key)
 
 
 def _check_value(annotation: Any, value: Any, key: str) -> Iterator[str]:

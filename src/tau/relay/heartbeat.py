@@ -1,12 +1,14 @@
 """Heartbeats: the agent looks around now and then, and speaks only if something needs attention."""
 
+import asyncio
 import time
 from typing import Any
 
 from msgspec.structs import replace
 
 from tau.base.clock import now_ms
-from tau.relay.answer_parts import compose
+from tau.base.tasks import spawn
+from tau.relay.answer_parts import compose, strip_token
 from tau.relay.message import InboundMessage
 
 TYPE_CHECKING = False
@@ -16,12 +18,6 @@ if TYPE_CHECKING:
     from tau.relay.sessions import ChatSession
 
 PROMPT = "HEARTBEAT"
-TOKEN = "HEARTBEAT_OK"
-
-
-def strip_token(texts: list[str]) -> list[str]:
-    """The texts without the token; those that had nothing else are gone."""
-    return [text for text in (one.replace(TOKEN, "").strip() for one in texts) if text]
 
 
 class Heartbeats:
@@ -79,10 +75,17 @@ class Heartbeats:
             return {"cancelled": True}
 
         async with relay.hold_session(key):
+            work = relay.answerer.answer(key, session, [message], PROMPT, deny, may_start_over=False)
+            run = relay.beats[session.channel, session.chat] = spawn(relay.group, work)
             try:
-                answer = await relay.answerer.answer(key, session, [message], PROMPT, deny)
+                await asyncio.wait([run])
             finally:
+                run.cancel()
+                del relay.beats[session.channel, session.chat]
                 session.updated_at, session.aborted_last_run = before
+        if run.cancelled():
+            return None
+        answer = run.result()
         await relay.sessions.save()
         texts = strip_token(answer.texts)
         if not texts or not answer.ok:

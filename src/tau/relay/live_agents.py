@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import DecodeError, json
 
 from tau.base.run import Limits, LocalRunner, Process
-from tau.base.tasks import spawn
+from tau.base.tasks import shielded, spawn
 from tau.relay.agent_run import KILL_GRACE_S, collect_errors
 from tau.relay.agents.output import AgentReply, exit_error, one_sentence, session_problem, string
 from tau.relay.agents.pi import read_events
@@ -34,9 +34,10 @@ class AgentGone(Exception):
 class LiveAgent:
     """One process for one session. Between prompts nothing reads it, and nothing wakes up."""
 
-    def __init__(self, process: Process, errors: bytearray) -> None:
+    def __init__(self, process: Process, errors: bytearray, collector: asyncio.Task[None]) -> None:
         self._process = process
         self._errors = errors
+        self._collector = collector  # of what it writes to stderr; ends after the process
         self._output = process.output()
         self._pending = bytearray()
         self._events: list[dict[str, Any]] = []
@@ -74,8 +75,7 @@ class LiveAgent:
         finally:
             os.close(write_fd)
         errors = bytearray()
-        spawn(group, collect_errors(read_fd, process, errors))
-        return cls(process, errors)
+        return cls(process, errors, spawn(group, collect_errors(read_fd, process, errors)))
 
     async def session_id(self) -> str:
         """The id of its session. Raises AgentGone."""
@@ -134,7 +134,11 @@ class LiveAgent:
         return "\n".join(read_events(self._events).texts)
 
     async def close(self) -> None:
+        """The process has ended and is reaped afterwards, even if several cancel this."""
         self.ended = True
+        await shielded(self._end())
+
+    async def _end(self) -> None:
         await self._process.kill(grace=KILL_GRACE_S)
         await self._process.__aexit__(None, None, None)
 
@@ -175,6 +179,7 @@ class LiveAgent:
     async def _farewell(self) -> AgentReply:
         """Why it ended."""
         await self.close()
+        await asyncio.wait([self._collector])
         code = (await self._process.wait()).code
         errors = self._errors.decode("utf-8", "replace")
         partial = read_events(self._events).texts

@@ -16,7 +16,7 @@ from tau.base.sizes import MIB
 
 pictures = late("tau.relay.pictures")
 
-TOKEN = re.compile(r"\bMEDIA:\s*`?([^\n]+?)`?[ \t]*$", re.IGNORECASE | re.MULTILINE)
+TOKEN = re.compile(r"\bMEDIA:[^\S\n]*`?([^\n]+?)`?[ \t]*$", re.IGNORECASE | re.MULTILINE)
 LEADING, TRAILING = "`\"'[{(", "`\"'\\})],"
 MAX_PATH_CHARS = 1024
 CAPS_MB = {"image": 6, "audio": 16, "video": 16}

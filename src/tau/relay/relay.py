@@ -17,7 +17,7 @@ from tau.base.tasks import spawn
 from tau.relay.access import AccessList
 from tau.relay.agent_run import inherited_by_agents
 from tau.relay.answer_parts import compose
-from tau.relay.answers import Answerer
+from tau.relay.answers import Answer, Answerer
 from tau.relay.approvals import Approvals
 from tau.relay.channels.channel import ChannelLink, ChatChannel
 from tau.relay.chat_commands import ChatCommands, is_stop
@@ -88,6 +88,7 @@ class Relay:
         self._secret_names = secret_names
         self._runs = asyncio.Semaphore(config.limits.runs)
         self._session_locks: dict[str, asyncio.Lock] = {}
+        self.beats: dict[tuple[str, str], asyncio.Task[Answer]] = {}  # heartbeats that run now
         self.commands = ChatCommands(self)
         self.control = ControlServer(self, home.socket)
 
@@ -96,7 +97,7 @@ class Relay:
         if self.sessions.problem:
             self.log.write("error", "sessions", self.sessions.problem)
         async with asyncio.TaskGroup() as group:
-            self._group = group
+            self.group = group
             inherit = inherited_by_agents(self._secret_names)
             self.live = LiveAgents(self._runner, group, self.config.limits.live_agents, inherit)
             self.answerer = Answerer(
@@ -227,14 +228,14 @@ class Relay:
         queue = self._chat(waiting.message)
         queue.waiting.append(waiting)
         if queue.worker is None:
-            queue.worker = spawn(self._group, self._work(queue))
+            queue.worker = spawn(self.group, self._work(queue))
 
     async def _work(self, queue: ChatQueue) -> None:
         """Answer what waits in a chat, one run after the other."""
         try:
             while queue.waiting:
                 queue.current = self._next_batch(queue)
-                queue.run = spawn(self._group, self._answer(queue, queue.current))
+                queue.run = spawn(self.group, self._answer(queue, queue.current))
                 await asyncio.wait([queue.run])
                 queue.run, queue.current = None, []
         finally:
@@ -334,6 +335,9 @@ class Relay:
         session = self.sessions.by_key.get(session_key(message, self.config.inbound.reply.session))
         dropped = [one.number for one in (*queue.current, *queue.waiting)]
         queue.waiting.clear()
+        if beat := self.beats.get((message.channel, message.chat)):
+            beat.cancel()
+            await asyncio.wait([beat])
         if queue.run is not None:
             queue.run.cancel()
             await asyncio.wait([queue.run])
@@ -364,7 +368,7 @@ class Relay:
                 await channel.typing(message.chat, True)
                 await asyncio.sleep(every_s)
 
-        task = spawn(self._group, signal())
+        task = spawn(self.group, signal())
         try:
             yield
         finally:

@@ -8,11 +8,11 @@ import pytest
 
 from tau.agent.ports import ToolContext
 from tau.coding.ports import Resource
-from tau.coding.search import rg
+from tau.coding.search import rg_command
 from tau.coding.search.fallback_search import ScopeFiles, matching_lines, text_of
 from tau.coding.search.query import SearchRequest
 
-needs_rg = pytest.mark.skipif(rg.locate() is None, reason="ripgrep is not installed")
+needs_rg = pytest.mark.skipif(rg_command.locate() is None, reason="ripgrep is not installed")
 
 
 def make(root: Path, files: dict[str, bytes | str]) -> Path:
@@ -25,9 +25,9 @@ def make(root: Path, files: dict[str, bytes | str]) -> Path:
 
 def asked_rg(request: SearchRequest) -> set[str]:
     """`path` or `path:line` for everything ripgrep finds."""
-    program = rg.locate()
+    program = rg_command.locate()
     assert program is not None
-    done = subprocess.run(rg.command(program, request), capture_output=True, check=False)
+    done = subprocess.run(rg_command.command(program, request), capture_output=True, check=False)
     assert done.returncode in (0, 1), done.stderr.decode()
     if request.max_count is None:
         return {os.fsdecode(name) for name in done.stdout.split(b"\0")[:-1]}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tau.coding.search import rg
+from tau.coding.search import rg_command
 from tau.coding.search.query import SearchScope
 from tau.coding.search.walk import IgnoreRules, tree, walk
 from tests.coding.search.search_trees import make, needs_rg
@@ -73,9 +73,9 @@ def ours(root: Path, *, hidden: bool = True) -> set[str]:
 
 
 def theirs(root: Path, *flags: str) -> set[str]:
-    scope = SearchScope(roots=(str(root),), in_git=rg.is_in_git(root))
-    argv = [rg.locate() or "", "--files", "--no-config", "--null", "--hidden", "--no-ignore-global"]
-    argv += ["--glob=!.git", *rg.ignore_flags(scope), *flags, str(root)]
+    scope = SearchScope(roots=(str(root),), in_git=rg_command.is_in_git(root))
+    argv = [rg_command.locate() or "", "--files", "--no-config", "--null", "--hidden", "--no-ignore-global"]
+    argv += ["--glob=!.git", *rg_command.ignore_flags(scope), *flags, str(root)]
     done = subprocess.run(argv, cwd="/", capture_output=True, check=False)
     return {os.path.relpath(os.fsdecode(name), root) for name in done.stdout.split(b"\0")[:-1]}
 

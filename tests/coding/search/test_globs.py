@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tau.coding.search import rg
+from tau.coding.search import rg_command
 from tau.coding.search.globs import BadGlob, is_glob, matcher
 from tests.coding.search.search_trees import make, needs_rg
 
@@ -55,7 +55,7 @@ def test_globs_match_like_in_ripgrep(glob: list[str], tmp_path_factory: pytest.T
     names = ["a", "b", "ab", "c/a", "c/b/ab", "a.d/b", "b.d/c/a", "c/.b"]
     make(root, dict.fromkeys(names, ""))
     # A leading slash anchors ripgrep's glob to the folder, as ours always is.
-    argv = [rg.locate() or "", "--files", "--hidden", "--no-config", f"--glob=/{text}", "."]
+    argv = [rg_command.locate() or "", "--files", "--hidden", "--no-config", f"--glob=/{text}", "."]
     done = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=False)
     found = {name.removeprefix("./") for name in done.stdout.splitlines()}
     accepts = matcher([text])

@@ -12,7 +12,7 @@ import pytest
 
 from tau.agent.output import ToolOutput
 from tau.base.errors import ToolError
-from tau.coding.search import engine, rg
+from tau.coding.search import rg_command, search_process
 from tau.coding.tools import search as search_tool
 from tau.coding.tools.search import Search, SearchParams
 from tau.config.settings import Settings
@@ -25,8 +25,8 @@ from tests.coding.search.search_trees import Pages, make
 def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every test runs with ripgrep and without it."""
     if request.param == "python":
-        monkeypatch.setattr(rg, "locate", lambda: None)
-    elif rg.locate() is None:
+        monkeypatch.setattr(rg_command, "locate", lambda: None)
+    elif rg_command.locate() is None:
         pytest.skip("ripgrep is not installed")
     return str(request.param)
 
@@ -367,7 +367,7 @@ def test_partial_result_is_returned_on_timeout(
         "sys.stdout.write(name + '\\0' + '/half'); sys.stdout.flush(); time.sleep(600)"
     )
     slow.chmod(0o755)
-    monkeypatch.setattr(rg, "locate", lambda: str(slow))
+    monkeypatch.setattr(rg_command, "locate", lambda: str(slow))
     output = search(ctx, "needle")
     assert output.details.files == ["a"]
     assert output.details.timed_out and output.details.truncated
@@ -376,9 +376,9 @@ def test_partial_result_is_returned_on_timeout(
 
 def test_unreadable_folders_are_named(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     make(ctx.cwd, {"a": "needle\n", "secret/b": "needle\n"})
-    answer = engine.MatchingFiles(files=[str(ctx.cwd / "a")], unreadable=True)
+    answer = search_process.MatchingFiles(files=[str(ctx.cwd / "a")], unreadable=True)
 
-    async def found(*_: Any, **__: Any) -> engine.MatchingFiles:
+    async def found(*_: Any, **__: Any) -> search_process.MatchingFiles:
         return answer
 
     scan = os.scandir
@@ -388,21 +388,21 @@ def test_unreadable_folders_are_named(ctx: CallContext, monkeypatch: pytest.Monk
             raise PermissionError(13, "Permission denied", path)
         return scan(path)
 
-    monkeypatch.setattr(engine, "matching_files", found)
+    monkeypatch.setattr(search_process, "matching_files", found)
     monkeypatch.setattr(os, "scandir", refuse)
     assert text_of(search(ctx, "needle")).endswith("[Skipped unreadable folders: secret]")
 
 
 def test_file_that_vanishes_meanwhile_is_skipped(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     make(ctx.cwd, {"a": "needle\n"})
-    matching_lines = engine.matching_lines
+    matching_lines = search_process.matching_lines
 
     async def remove_after(*arguments: Any, **more: Any) -> Any:
         found = await matching_lines(*arguments, **more)
         (ctx.cwd / "a").unlink()
         return found
 
-    monkeypatch.setattr(engine, "matching_lines", remove_after)
+    monkeypatch.setattr(search_process, "matching_lines", remove_after)
     assert text_of(search(ctx, "needle")) == "No matches found"
 
 
@@ -412,7 +412,7 @@ def test_aborting_leaves_nothing_behind(
     slow = tmp_path / "rg"
     slow.write_text("#!/bin/sh\nexec sleep 600\n")
     slow.chmod(0o755)
-    monkeypatch.setattr(rg, "locate", lambda: str(slow))
+    monkeypatch.setattr(rg_command, "locate", lambda: str(slow))
 
     async def main() -> None:
         with pytest.raises(TimeoutError):

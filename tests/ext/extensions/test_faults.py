@@ -4,6 +4,7 @@ import asyncio
 import sys
 import time
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -206,3 +207,29 @@ def test_a_tool_that_replaces_one_of_tau_keeps_all_that_it_declares(tmp_path: Pa
     for one, other in ((Effects(**full), Effects()), (Effects(), Effects(**full))):
         tool = ReplacementTool(Own(), Own())
         assert tool.effects(({"effects": one}, {"effects": other}), tmp_path) == Effects(**full)
+
+
+def test_extension_whose_tool_or_command_another_one_has_is_named(
+    tmp_path: Path,
+) -> None:
+    code = """
+    def extension(tau):
+        @tau.tool(effects="none")
+        def count() -> str:
+            return __name__
+
+        @tau.command("count")
+        def command(args, ctx):
+            ctx.ui.notify(__file__)
+    """
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text(dedent(code))
+
+    async def main() -> None:
+        async with opened(tmp_path, extensions=("one.py", "two.py")) as rig:
+            assert "The tool count of the extension one is used, not two's." in rig.notices
+            assert "The command /count of the extension one is used, not two's." in rig.notices
+            assert await rig.extensions.run_command("/count")
+            assert rig.notices[-1].endswith("one.py")
+
+    asyncio.run(main())

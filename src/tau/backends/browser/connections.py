@@ -27,7 +27,7 @@ AskHost: TypeAlias = Callable[[str, int, bool], Awaitable[bool]]
 OWN_SERVICES = frozenset(  # of Chromium's maker, which it asks without a page
     (
         *("content-autofill.googleapis.com", "optimizationguide-pa.googleapis.com"),
-        *("accounts.google.com", "update.googleapis.com"),
+        *("accounts.google.com", "update.googleapis.com", "android.clients.google.com", "mtalk.google.com"),
     )
 )
 

@@ -1,6 +1,6 @@
 """Search without ripgrep, with the same results; a separate program, so it can be killed anytime.
 
-Reads a JSON request from standard input and prints what ripgrep would; see `rg.command`.
+Reads a JSON request from standard input and prints what ripgrep would; see `rg_command`.
 """
 
 import json

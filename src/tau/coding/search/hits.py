@@ -16,10 +16,10 @@ from tau.base.sizes import MIB
 from tau.base.text import BINARY_PROBE_BYTES, NotText, decode, is_binary
 from tau.coding.files.paths import LineRange, real, shown
 from tau.coding.ports import CodingContext
-from tau.coding.search import engine
+from tau.coding.search import search_process
 from tau.coding.search.pages import MATCHES_IN_ONE_FILE, MATCHES_PER_FILE, PAGE_FILES, FileHits, around
 from tau.coding.search.query import Query, SearchScope
-from tau.coding.search.rg import is_in_git, is_kind
+from tau.coding.search.rg_command import is_in_git, is_kind
 from tau.coding.search.sources import SearchSource, Sources
 from tau.coding.search.walk import pieces
 
@@ -86,11 +86,13 @@ class WantedLines(Struct, frozen=True):
 async def find_hits(options: SearchOptions, sources: Sources, ctx: CodingContext) -> SearchHits:
     """Search. Raises ToolError for an invalid pattern, OSError if no search could be started."""
     until = time.monotonic() + options.seconds
-    found = engine.MatchingFiles(files=[str(source.path) for source in sources.files])
+    found = search_process.MatchingFiles(files=[str(source.path) for source in sources.files])
     listed = bool(sources.trees) or len(sources.files) > PAGE_FILES
     if listed:
         scope = scope_of(sources, options.gitignore)
-        found = await engine.matching_files(options.query, scope, ctx.helpers, seconds=options.seconds)
+        found = await search_process.matching_files(
+            options.query, scope, ctx.helpers, seconds=options.seconds
+        )
     candidates = [name for name in in_order(found.files, sources) if not ctx.approved.denies(name)]
     named = {str(source.path): source for source in sources.files}
     skip = 0 if sources.single else options.skip
@@ -202,7 +204,7 @@ async def unreadable_folders(sources: Sources, options: SearchOptions, ctx: Codi
 
 async def _matches(
     query: Query, sources: Sequence[SearchSource], ctx: CodingContext, max_count: int, seconds: float
-) -> engine.MatchingLines:
+) -> search_process.MatchingLines:
     """Find matching lines by path. If only some lines count, request all."""
     result: dict[str, list[int]] = {}
     columns: dict[str, Mapping[int, int]] = {}
@@ -210,12 +212,14 @@ async def _matches(
     plain = [str(source.path) for source in sources if not source.ranges]
     ranged = {str(source.path): source.ranges for source in sources if source.ranges}
     if plain:
-        matched = await engine.matching_lines(query, plain, ctx.helpers, max_count=max_count, seconds=seconds)
+        matched = await search_process.matching_lines(
+            query, plain, ctx.helpers, max_count=max_count, seconds=seconds
+        )
         result.update(matched.lines)
         columns.update(matched.columns)
         timed_out = matched.timed_out
     if ranged:
-        matched = await engine.matching_lines(
+        matched = await search_process.matching_lines(
             query,
             list(ranged),
             ctx.helpers,
@@ -226,7 +230,7 @@ async def _matches(
         timed_out |= matched.timed_out
         result.update({path: lines[:max_count] for path, lines in matched.lines.items()})
         columns.update(matched.columns)
-    return engine.MatchingLines(lines=result, columns=columns, timed_out=timed_out)
+    return search_process.MatchingLines(lines=result, columns=columns, timed_out=timed_out)
 
 
 def _within(line: int, ranges: Sequence[LineRange]) -> bool:

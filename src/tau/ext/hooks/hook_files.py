@@ -37,6 +37,8 @@ UNSUPPORTED = (
 )
 GUARDS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit")
 """Hooks of these events decide whether something happens, so one that fails must not let it happen."""
+OF_THE_USERS = ("SessionStart", "SessionEnd", "UserPromptSubmit", "Stop")
+"""Events of the conversation with the user; agents have their own, in the session that starts them."""
 TIMEOUT_S = 60.0
 MAX_TIMEOUT_S = 3600.0
 MAX_HOOKS = 500  # of a file

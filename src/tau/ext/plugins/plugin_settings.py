@@ -68,8 +68,10 @@ def _parsed(key: str, text: str, row: dict[str, Any]) -> Any:
         except DecodeError:
             value = None
         if type(value) not in TYPES.get(kind, (object,)):
-            raise TauError(f'{key} needs a {kind}, not "{text}".')
+            example = {"boolean": "true or false", "list": 'a list such as ["a", "b"]'}.get(kind, f"a {kind}")
+            raise TauError(f'{key} needs {example}, not "{text}".')
     choices = row.get("enum")
     if isinstance(choices, list) and value not in choices:
-        raise TauError(f'{key} can be {", ".join(map(str, choices))}, not "{text}".')
+        named = " or ".join(map(str, choices))
+        raise TauError(f'{key} can be {named}, not "{text}".')
     return value

@@ -180,7 +180,9 @@ class Attempt:
         if task.setup:
             ended = await self._command(task.setup, workspace, "setup.log")
             if ended.code != 0:
-                return self._result("setup_failed", error=f"The setup command {_how(ended)}.")
+                return self._result(
+                    "setup_failed", error=f"The setup command {_how(ended, self._limit_s())}."
+                )
         if self._instead:
             if self._root is not None:
                 await asyncio.to_thread(self._root.place_solution)
@@ -228,13 +230,15 @@ class Attempt:
         for number, command in enumerate(root.commands, 1):
             ended = await self._command(command, workspace, f"run-{number}.log")
             if ended.code != 0:
-                return f"RUN {shortened(command, 80)} {_how(ended)} in the sandbox."
+                return f"RUN {shortened(command, 80)} {_how(ended, self._limit_s())} in the sandbox."
         return ""
 
     def _verdict(self, checked: Exit, code: int) -> CheckVerdict:
         judge = self._task.judge
         if checked.timed_out or judge.by == "exit":
-            return CheckVerdict(code == 0 and not checked.timed_out, f"The check {_how(checked)}.")
+            return CheckVerdict(
+                code == 0 and not checked.timed_out, f"The check {_how(checked, self._limit_s(TESTS))}."
+            )
         if judge.by == "reward" and self._root is not None:
             return judge_reward(self._root.path(REWARD_FOLDER))
         return judge_tests(self._files / "check.log", judge.tests)
@@ -328,10 +332,7 @@ class Attempt:
 
         In a container it also sees the `folder`.
         """
-        container = self._task.container
-        limits = Limits(timeout=COMMAND_TIMEOUT_S)
-        if container is not None and folder == TESTS and container.check_minutes is not None:
-            limits = Limits(timeout=container.check_minutes * 60)
+        limits = Limits(timeout=self._limit_s(folder))
         if self._root is not None:
             return await self._command_in_root(self._root, text, log_name, folder, limits)
         paths = user_paths()
@@ -345,6 +346,14 @@ class Attempt:
                 )
             inside = self._runner.inside(None if settings.sandbox.mode == "off" else sandbox)
             return await self._log(inside, text, workspace.path, log_name, limits)
+
+    def _limit_s(self, folder: str = "") -> float:
+        """For a command of the task: what the agent may take at most, or for tests what their suite says."""
+        container, minutes = self._task.container, self._task.budget.minutes
+        if container is not None:
+            minutes = container.check_minutes if folder == TESTS else None
+            return COMMAND_TIMEOUT_S if minutes is None else minutes * 60
+        return COMMAND_TIMEOUT_S if minutes is None else min(COMMAND_TIMEOUT_S, minutes * 60)
 
     async def _command_in_root(
         self, root: ContainerRoot, text: str, log_name: str, folder: str, limits: Limits
@@ -423,9 +432,9 @@ def _tau() -> list[str]:
     return [sys.executable, "-m", "tau"]
 
 
-def _how(ended: Exit) -> str:
+def _how(ended: Exit, limit_s: float) -> str:
     if ended.timed_out:
-        return f"took longer than {COMMAND_TIMEOUT_S / 60:g} minutes"
+        return f"took longer than {limit_s / 60:g} minutes"
     return (
         f"ended with exit code {ended.code}"
         if ended.code is not None

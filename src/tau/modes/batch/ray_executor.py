@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import os
 import secrets
+import socket
 import tarfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -24,6 +25,7 @@ from tau.modes.batch.run_folder import BatchResult
 ray = late("ray")
 ray_errors = late("ray.exceptions")
 
+PROBE_S = 10.0
 MAX_LOSSES = 3  # workers lost at one task before it has failed
 INSTALL = 'Ray is not installed; run: pip install "tau-agent[fleet]"'
 
@@ -137,6 +139,8 @@ def _connect(options: RayOptions) -> None:
     missing = [name for name in options.forward if name not in os.environ]
     if missing:
         raise UsageError(f"--forward-env: {missing[0]} is not set.")
+    if options.address is not None:
+        _probe(options.address)
     runtime: dict[str, Any] = {"env_vars": {name: os.environ[name] for name in options.forward}}
     local: dict[str, Any] = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     try:
@@ -152,6 +156,17 @@ def _connect(options: RayOptions) -> None:
     except (ConnectionError, RuntimeError, ValueError, ray_errors.RayError) as error:
         where = f'the cluster at "{options.address}"' if options.address else "a local cluster"
         raise TauError(f"Ray cannot use {where}: {str(error).splitlines()[0]}") from None
+
+
+def _probe(address: str) -> None:
+    """Ray itself waits for minutes for a head that does not answer."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if not port.isdigit():  # such as auto
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), PROBE_S).close()
+    except (OSError, OverflowError) as error:
+        raise TauError(f'No Ray cluster answers at "{address}": {error}.') from None
 
 
 def _resources() -> dict[str, float]:

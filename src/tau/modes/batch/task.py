@@ -19,6 +19,7 @@ from tau.base.sizes import MIB, format_bytes
 from tau.modes.batch.check_verdict import Judge
 from tau.modes.batch.task_container import TaskContainer
 
+layers = late("tau.config.layers")
 schema_check = late("tau.coding.task.schema_check")
 
 MAX_FILE_BYTES = 1024 * MIB
@@ -91,6 +92,9 @@ class BatchTask(
             yield "commit: needs repo."
         if self.output is not None and (why := schema_check.schema_problem(self.output)):
             yield f"output: no JSON Schema: {why.rstrip('.')}."
+        yield from self._content_problems()
+
+    def _content_problems(self) -> Iterator[str]:
         for name in self.env:
             if not _NAME.fullmatch(name):
                 yield f'env: "{name[:80]}" is no name of a variable; values do not belong in a task file.'
@@ -99,6 +103,8 @@ class BatchTask(
                 path = PurePosixPath(name)
                 if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
                     yield f'{field}: "{name[:80]}" must stay in the folder of the task.'
+        for problem in layers.setting_problems(self.settings) if self.settings else ():
+            yield f"settings: {problem}"
         if self.files and self.dir:
             yield "files: they cannot be written into dir; use repo, or neither."
 
@@ -200,8 +206,10 @@ def _task(row: object, folder: Path) -> BatchTask:
         if file.stat().st_size > MAX_PROMPT_BYTES:
             raise ValueError(f"promptFile: {file} is larger than {format_bytes(MAX_PROMPT_BYTES)}.")
         prompt = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"promptFile: {task.prompt_file} cannot be read: {error}.") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"promptFile: {task.prompt_file} is not UTF-8 text.") from None
+    except OSError as error:
+        raise ValueError(f"promptFile: {task.prompt_file} cannot be read: {error.strerror}.") from None
     return msgspec.structs.replace(task, prompt=prompt, prompt_file="")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.coding.search import rg
+from tau.coding.search import rg_command
 from tau.modes.interactive.composer import file_index as listing_module
 from tau.modes.interactive.composer.file_index import FileListing, ListingCancelled
 
@@ -76,14 +76,14 @@ def test_repository_config_cannot_run_programs(folder: Path) -> None:
     assert not (folder / "it-ran").exists()
 
 
-@pytest.mark.skipif(rg.locate() is None, reason="ripgrep is not installed")
+@pytest.mark.skipif(rg_command.locate() is None, reason="ripgrep is not installed")
 def test_outside_a_repository_ripgrep_lists(folder: Path) -> None:
     (folder / ".ignore").write_text("build/\n*.log\n")
     assert files_of(folder)[0] == WANTED | {".ignore"}
 
 
 def test_without_git_and_ripgrep_the_folder_is_walked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rg, "locate", lambda: None)
+    monkeypatch.setattr(rg_command, "locate", lambda: None)
     (folder / ".ignore").write_text("build/\n*.log\n")
     assert files_of(folder)[0] == WANTED | {".ignore"}
 
@@ -93,11 +93,11 @@ def test_cancelled_listing_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     silent = folder / "silent"
     silent.write_text("#!/bin/sh\nexec sleep 600\n")
     silent.chmod(0o755)
-    monkeypatch.setattr(rg, "locate", lambda: str(silent))
+    monkeypatch.setattr(rg_command, "locate", lambda: str(silent))
     with pytest.raises(ListingCancelled):
         files_of(folder, wanted=lambda: False)
 
 
 def test_cancelled_walk_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rg, "locate", lambda: None)
+    monkeypatch.setattr(rg_command, "locate", lambda: None)
     assert files_of(folder, wanted=lambda: False) == (set(), set())

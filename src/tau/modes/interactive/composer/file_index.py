@@ -17,7 +17,7 @@ from tau.tui.timer import Timer
 
 git = late("tau.base.git")
 git_dir = late("tau.base.git_dir")
-ripgrep = late("tau.coding.search.rg")
+ripgrep = late("tau.coding.search.rg_command")
 tempfile = late("tempfile")
 trees = late("tau.coding.search.walk")
 

@@ -139,6 +139,8 @@ def test_wrong_address_and_flags_are_named(tau: Program) -> None:
     file = write(tau, {"id": "a", "prompt": "p"})
     ran = tau.run("batch", file, "--address", "127.0.0.1:1", *FAKE)
     assert ran.returncode == 2 and "--address needs --executor ray." in ran.stderr
+    ran = tau.run("batch", file, "--executor", "ray", "--address", "127.0.0.1:1", *FAKE)
+    assert ran.returncode == 1 and 'No Ray cluster answers at "127.0.0.1:1": ' in ran.stderr
     ran = tau.run("batch", file, "--executor", "ray", "--forward-env", "NOT_SET_HERE", *FAKE)
     assert ran.returncode == 2 and "--forward-env: NOT_SET_HERE is not set." in ran.stderr
 

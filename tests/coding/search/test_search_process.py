@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tau.base.errors import ToolError
 from tau.base.run import LocalRunner
-from tau.coding.search import engine, rg
+from tau.coding.search import rg_command, search_process
 from tau.coding.search.query import Query, SearchRequest, SearchScope
 from tau.coding.search.regex_repair import across_line_ends, is_multiline, lenient
 from tests.coding.search.search_trees import asked_python, asked_rg, make, needs_rg
@@ -106,8 +106,8 @@ def test_both_engines_agree_on_odd_files(tmp_path: Path) -> None:
 @pytest.fixture(params=["rg", "python"])
 def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "python":
-        monkeypatch.setattr(rg, "locate", lambda: None)
-    elif rg.locate() is None:
+        monkeypatch.setattr(rg_command, "locate", lambda: None)
+    elif rg_command.locate() is None:
         pytest.skip("ripgrep is not installed")
     return str(request.param)
 
@@ -119,12 +119,12 @@ def test_files_and_lines_are_found_by_a_process(either: str, tmp_path: Path) -> 
 
     async def main() -> None:
         query = Query(pattern="needle")
-        found = await engine.matching_files(
+        found = await search_process.matching_files(
             query, SearchScope(roots=(str(tmp_path),)), LocalRunner(), seconds=30
         )
         assert set(found.files) == {paths["a"], paths[odd]}
         assert not (found.timed_out or found.unreadable or found.capped)
-        matched = await engine.matching_lines(
+        matched = await search_process.matching_lines(
             query, list(paths.values()), LocalRunner(), max_count=2, seconds=30
         )
         assert matched.lines == {paths["a"]: [2, 3], paths[odd]: [1]}
@@ -137,30 +137,36 @@ def test_invalid_pattern_gets_a_readable_error(either: str, tmp_path: Path, patt
     async def main() -> None:
         query = Query(pattern=pattern)
         with pytest.raises(ToolError, match=f"Invalid regex: .*{words}"):
-            await engine.matching_files(query, SearchScope(roots=(str(tmp_path),)), LocalRunner(), seconds=30)
+            await search_process.matching_files(
+                query, SearchScope(roots=(str(tmp_path),)), LocalRunner(), seconds=30
+            )
         make(tmp_path, {"a": "a"})
         with pytest.raises(ToolError, match="Invalid regex"):
-            await engine.matching_lines(query, [str(tmp_path / "a")], LocalRunner(), max_count=1, seconds=30)
+            await search_process.matching_lines(
+                query, [str(tmp_path / "a")], LocalRunner(), max_count=1, seconds=30
+            )
 
     asyncio.run(main())
 
 
 def test_ripgrep_only_features_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rg, "locate", lambda: None)
+    monkeypatch.setattr(rg_command, "locate", lambda: None)
     query = Query(pattern=r"\p{Greek}")
     with pytest.raises(ToolError, match="needs ripgrep"):
         asyncio.run(
-            engine.matching_files(query, SearchScope(roots=(str(tmp_path),)), LocalRunner(), seconds=30)
+            search_process.matching_files(
+                query, SearchScope(roots=(str(tmp_path),)), LocalRunner(), seconds=30
+            )
         )
 
 
 def test_catastrophic_pattern_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rg, "locate", lambda: None)
+    monkeypatch.setattr(rg_command, "locate", lambda: None)
     make(tmp_path, {"a": "needle\n", "z": "a" * 40 + "b\n"})
 
     async def main() -> None:
         query = Query(pattern="needle|(a|aa)+$")
-        found = await engine.matching_files(
+        found = await search_process.matching_files(
             query, SearchScope(roots=(str(tmp_path),)), LocalRunner(), seconds=1
         )
         assert found.timed_out
@@ -179,12 +185,14 @@ def fake_rg(folder: Path, script: str) -> str:
 def test_endless_output_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     endless = "import sys\nwhile True: sys.stdout.write('/some/name\\0' * 1000)"
     program = fake_rg(tmp_path, endless)
-    monkeypatch.setattr(rg, "locate", lambda: program)
-    monkeypatch.setattr(engine, "MAX_NAMES_BYTES", 100_000)
+    monkeypatch.setattr(rg_command, "locate", lambda: program)
+    monkeypatch.setattr(search_process, "MAX_NAMES_BYTES", 100_000)
 
     async def main() -> None:
         query = Query(pattern="a")
-        found = await engine.matching_files(query, SearchScope(roots=("/",)), LocalRunner(), seconds=30)
+        found = await search_process.matching_files(
+            query, SearchScope(roots=("/",)), LocalRunner(), seconds=30
+        )
         assert found.capped and set(found.files) == {"/some/name"}
 
     asyncio.run(main())
@@ -192,9 +200,11 @@ def test_endless_output_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_unreadable_files_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = fake_rg(tmp_path, "import sys\nsys.stdout.write('/a\\0')\nsys.exit(2)")
-    monkeypatch.setattr(rg, "locate", lambda: program)
+    monkeypatch.setattr(rg_command, "locate", lambda: program)
     query = Query(pattern="a")
-    found = asyncio.run(engine.matching_files(query, SearchScope(roots=("/",)), LocalRunner(), seconds=30))
+    found = asyncio.run(
+        search_process.matching_files(query, SearchScope(roots=("/",)), LocalRunner(), seconds=30)
+    )
     assert found.files == ["/a"] and found.unreadable
 
 
@@ -203,11 +213,11 @@ def test_cancelling_ends_ripgrep_at_once(tmp_path: Path, monkeypatch: pytest.Mon
     program = fake_rg(
         tmp_path, f"import os, time\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
     )
-    monkeypatch.setattr(rg, "locate", lambda: program)
+    monkeypatch.setattr(rg_command, "locate", lambda: program)
 
     async def main() -> None:
         query = Query(pattern="a")
-        work = engine.matching_files(query, SearchScope(roots=("/",)), LocalRunner(), seconds=30)
+        work = search_process.matching_files(query, SearchScope(roots=("/",)), LocalRunner(), seconds=30)
         task = asyncio.create_task(work)
         while not mark.exists() or not mark.read_text():  # noqa: ASYNC110 - a file says it
             await asyncio.sleep(0.01)
@@ -224,14 +234,14 @@ def test_ripgrep_is_found_on_path_or_beside_the_interpreter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = fake_rg(tmp_path, "")
-    monkeypatch.setattr(rg, "locate", rg.locate.__wrapped__)
+    monkeypatch.setattr(rg_command, "locate", rg_command.locate.__wrapped__)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert rg.locate() == program
+    assert rg_command.locate() == program
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    assert rg.locate() == program
+    assert rg_command.locate() == program
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    assert rg.locate() is None
+    assert rg_command.locate() is None
 
 
 def test_vanished_ripgrep_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,12 +251,12 @@ def test_vanished_ripgrep_is_replaced(tmp_path: Path, monkeypatch: pytest.Monkey
     make(tmp_path, {"a": "needle"})
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setattr(sys, "executable", sys.executable)
-    rg.locate.cache_clear()
-    assert rg.locate() == f"{folder}/rg"
+    rg_command.locate.cache_clear()
+    assert rg_command.locate() == f"{folder}/rg"
     (folder / "rg").unlink()
     query = Query(pattern="needle")
     found = asyncio.run(
-        engine.matching_files(query, SearchScope(roots=(str(tmp_path),)), LocalRunner(), seconds=30)
+        search_process.matching_files(query, SearchScope(roots=(str(tmp_path),)), LocalRunner(), seconds=30)
     )
     assert found.files == [str(tmp_path / "a")]
-    rg.locate.cache_clear()
+    rg_command.locate.cache_clear()

@@ -109,6 +109,10 @@ def test_no_task_changes_what_another_one_begins_with(tau: Program) -> None:
         ({"repo": "REPO", "commit": "0123abc"}, 'commit: "0123abc" is not in'),
         ({"dir": "/nowhere/at/all"}, 'the folder "/nowhere/at/all" does not exist'),
         ({"setup": "echo no >&2; exit 4"}, "The setup command ended with exit code 4."),
+        (
+            {"setup": "sleep 60", "budget": {"minutes": 0.005}},
+            "The setup command took longer than 0.005 minutes.",
+        ),
     ],
 )
 def test_task_that_cannot_begin_is_named_and_others_finish(
@@ -121,6 +125,13 @@ def test_task_that_cannot_begin_is_named_and_others_finish(
     found = results(tau)
     assert found["bad"]["status"] == "setup_failed" and said in found["bad"]["error"]
     assert found["good"]["status"] == "done"
+
+
+def test_a_check_that_hangs_ends_with_the_minutes_of_its_task(tau: Program) -> None:
+    row = {"id": "a", "prompt": "p", "check": "sleep 60", "budget": {"minutes": 0.05}}
+    assert batch(tau, write(tau, row)).returncode == 1
+    found = results(tau)["a"]
+    assert (found["status"], found["error"]) == ("check_failed", "The check took longer than 0.05 minutes.")
 
 
 def test_setup_leaves_no_daemon(tau: Program) -> None:

@@ -52,7 +52,12 @@ def test_reads_tasks_in_order_with_ids_or_hashes(tmp_path: Path) -> None:
         ({"prompt": "p", "files": {"x": ""}, "dir": "."}, "files: they cannot be written into dir"),
         ({"prompt": "p", "collect": ["/etc/passwd"]}, "collect: "),
         ({"prompt": "p", "promptFile": "x"}, "promptFile: give prompt or promptFile"),
-        ({"promptFile": "missing.md"}, "promptFile: missing.md cannot be read"),
+        ({"promptFile": "missing.md"}, "promptFile: missing.md cannot be read: No such file or directory."),
+        ({"prompt": "p", "settings": {"tols": {}}}, '/t.jsonl:1: settings: unknown setting "tols".'),
+        (
+            {"prompt": "p", "settings": {"edit": {"mode": 1}}},
+            "/t.jsonl:1: settings: edit.mode must be one of",
+        ),
         ({"prompt": "x" * (MAX_PROMPT_BYTES + 1)}, "prompt: larger than 1 MiB"),
         ({"prompt": "p", "after": ["nobody"]}, 'after: there is no task "nobody"'),
         ({"id": "a", "prompt": "p", "after": ["a"]}, "after: these tasks wait for each other: a."),

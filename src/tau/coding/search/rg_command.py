@@ -1,4 +1,4 @@
-"""Locate and invoke ripgrep, and explain its errors."""
+"""Finds ripgrep, builds its command line and explains its errors."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Run ripgrep, or its fallback, and read the output as it arrives."""
+"""Runs ripgrep, or its fallback, and reads the output as it arrives."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from tau.base import run
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.run import Runner
-from tau.coding.search import rg
+from tau.coding.search import rg_command
 from tau.coding.search.query import Query, SearchRequest, SearchScope
 
 json = late("json")
@@ -68,7 +68,7 @@ async def matching_files(
         return MatchingFiles(files=names, capped=True)
     failed = exited.code == COMPLAINT
     if failed and rest.strip():
-        raise ToolError(rg.complaint(rest))
+        raise ToolError(rg_command.complaint(rest))
     return MatchingFiles(files=names, timed_out=exited.timed_out, unreadable=failed)
 
 
@@ -92,21 +92,21 @@ async def matching_lines(
             rows.feed(chunk)
         exited = await process.wait()
     if exited.code == COMPLAINT and rows.rest.strip():
-        raise ToolError(rg.complaint(os.fsdecode(rows.rest)))
+        raise ToolError(rg_command.complaint(os.fsdecode(rows.rest)))
     return MatchingLines(lines=rows.lines, columns=rows.columns, timed_out=exited.timed_out)
 
 
 async def _start(request: SearchRequest, runner: Runner, seconds: float) -> run.Process:
     limits = run.Limits(timeout=seconds, grace=GRACE_S)
     root = Path("/")
-    program = rg.locate()
+    program = rg_command.locate()
     if program is not None:
         try:
             return await runner.start(
-                rg.command(program, request), cwd=root, limits=limits, sandbox=run.OUTSIDE
+                rg_command.command(program, request), cwd=root, limits=limits, sandbox=run.OUTSIDE
             )
         except FileNotFoundError:
-            rg.locate.cache_clear()  # it was removed in the meantime
+            rg_command.locate.cache_clear()  # it was removed in the meantime
     argv = [sys.executable, "-P", "-W", "ignore", "-m", "tau.coding.search.fallback_search"]
     # Use msgspec's JSON, because file names may contain non-text bytes.
     stdin = json.dumps(to_builtins(request)).encode()
