@@ -39,7 +39,7 @@ def test_an_export_can_be_imported_twice(project: Path, capsys: pytest.CaptureFi
     run(["clear", "--yes"])
     capsys.readouterr()
     assert run(["import", "out.jsonl"]) == 0 and run(["import", "out.jsonl"]) == 0
-    assert capsys.readouterr().out == "2 of 2 memories are new.\n0 of 2 memories are new.\n"
+    assert capsys.readouterr().out == "Added 2 of 2 memories.\nAdded 0 of 2 memories.\n"
 
 
 def test_a_folder_of_markdown_is_imported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

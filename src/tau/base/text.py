@@ -204,3 +204,8 @@ def shortened(text: str, max_chars: int) -> str:
 def sentence(text: str) -> str:
     """Add a period, unless the text already ends like a sentence."""
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def quantity(number: int, noun: str, plural: str = "") -> str:
+    """`1 line`, `1,200 lines`."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

@@ -242,9 +242,11 @@ def web_access(
         return KeyCredentials(catalog, auth, runner, environ, models=file.keys, http=http)
 
     credentials = credentials or open_credentials
+    keys: dict[str, str] = {}
 
     def variable(name: str) -> str:
-        return next(filter(None, (environ.get(one, "").strip() for one in SEARCH_KEYS[name].variables)), "")
+        given = (environ.get(one, "").strip() for one in SEARCH_KEYS[name].variables)
+        return next(filter(None, given), keys.get(name, ""))
 
     async def key(name: str) -> str | None:
         if found := variable(name):
@@ -258,4 +260,4 @@ def web_access(
     def has_key(name: str) -> bool:
         return bool(variable(name)) or any(map(credentials().available, SEARCH_KEYS[name].providers))
 
-    return WebAccess(environ, may_connect, key, has_key)
+    return WebAccess(environ, may_connect, key, has_key, keys=keys)
