@@ -233,3 +233,36 @@ def test_extension_whose_tool_or_command_another_one_has_is_named(
             assert rig.notices[-1].endswith("one.py")
 
     asyncio.run(main())
+
+
+def test_provider_that_is_not_valid_is_named_and_the_prompt_is_answered(tmp_path: Path) -> None:
+    code = """
+    def extension(tau):
+        tau.provider("mine", base_url="http://127.0.0.1:1", api="nope", models=[{"id": "m"}])
+        tau.command("there", lambda args, ctx: None)
+    """
+
+    async def main() -> None:
+        async with opened(tmp_path, code) as rig:
+            assert any("are not used" in text and '"nope"' in text for text in rig.notices)
+            assert await rig.extensions.run_command("/there")
+            await rig.session.prompt("hi")
+            assert len(rig.faux.requests) == 1
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("name", ["", "/x", "two words", " x", "x\\ny"])
+def test_command_whose_name_nobody_can_type_is_named_with_its_line(name: str, tmp_path: Path) -> None:
+    code = f"""
+    def extension(tau):
+        tau.command("{name}", lambda args, ctx: None)
+    """
+
+    async def main() -> None:
+        async with opened(tmp_path, code) as rig:
+            [failure] = rig.extensions.report()
+            assert failure.state == "failed" and "is not a name for a command" in failure.problem
+            assert "e.py:3" in failure.problem
+
+    asyncio.run(main())
