@@ -439,7 +439,7 @@ def test_a_rule_for_a_server_is_not_one_for_a_server_with_a_dot_in_its_name(work
     assert keys[0] != keys[1]
 
 
-def test_what_any_server_may_answer_is_covered_by_no_rule_for_one(workspace: Workspace) -> None:
+def test_a_rule_for_one_server_does_not_allow_asking_all(workspace: Workspace) -> None:
     effects = Effects(mcp=("*", "resources"))
     assert judge(effects, workspace, allow=["mcp: s.*"]).verdict == "ask"
     assert judge(effects, workspace, allow=["mcp: *"]).verdict == "allow"

@@ -43,7 +43,7 @@ def test_a_question_leaves_no_argument_out_because_its_letters_occur_elsewhere()
     assert rows == ["title: t", "body: b", "force: true", 'labels: ["request"]']
 
 
-def test_no_line_of_a_value_looks_like_a_row_of_its_own() -> None:
+def test_lines_of_a_value_never_look_like_another_row() -> None:
     item = ApprovalItem("run: ls\nfolder: /safe", None, "run", "ls\nfolder: /safe", notes=())
     arguments = {"a": "1\nserver: trusted", "b\nserver": "x", "command": "ls\nfolder: /safe"}
     request = replace(request_for(item), arguments=arguments, details=(("server", "real\nserver: fake"),))

@@ -82,7 +82,7 @@ def _session_scope(questions: "Sequence[ApprovalItem]") -> str:
 def describe_request(request: "ApprovalRequest") -> str:
     """What the call would do, why it is asked about, and all of its arguments.
 
-    Other lines of a text are indented: none looks like a row of its own.
+    Later lines of a text are indented, so that none looks like another row.
     """
     action = "; ".join(item.reason for item in request.questions)
     first = reveal(_indented(f"{request.label}: allow to {action}?"))
