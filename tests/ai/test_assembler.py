@@ -9,6 +9,7 @@ from tau.ai import dialect as d
 from tau.ai.assembler import Assembler, parse_arguments, partial_arguments
 from tau.ai.faux import FAUX_MODEL
 from tau.ai.wire import TextContent, ThinkingContent, ToolCall
+from tau.base.errors import ProviderError
 
 
 def fed(*deltas: d.Delta) -> tuple[Assembler, list[str]]:
@@ -69,6 +70,29 @@ def test_calls_may_arrive_interleaved() -> None:
     )
 
     assert assembler.message("toolUse").tool_calls == [ToolCall("a", "x", {"n": 1}), ToolCall("b", "y", {})]
+
+
+ENDLESS = {
+    "text": [d.TextPiece("a" * 10_000)],
+    "thinking": [d.ThinkingPiece("a" * 10_000)],
+    "empty pieces": [d.TextPiece("")],
+    "arguments": [d.CallPiece(0, "a" * 10_000)],
+    "signature": [d.ThinkingPiece(""), d.Signature("a" * 10_000)],
+    "empty blocks": [d.TextPiece(""), d.BlockEnd()],
+    "redacted": [d.RedactedThinking("")],
+    "unknown": [d.UnknownBlock("{}")],
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_server_that_never_stops_writing_is_cut_off(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr("tau.ai.assembler.MAX_CHARS", 32 * 1024)
+    assembler, _ = fed(d.CallStart(0, "a", "x"))
+
+    with pytest.raises(ProviderError, match="longer than 32 KiB"):
+        for delta in ENDLESS[kind] * 5_000:
+            assembler.feed(delta)
+    assert assembler.message("error").content
 
 
 def test_missing_or_repeated_id_is_made_unique() -> None:

@@ -178,3 +178,14 @@ def test_call_rejected_in_mid_stream_does_not_run(spoken: Dialect, tmp_path: Pat
 def test_malformed_call_is_corrected_by_the_model(path: str, reason: str, tmp_path: Path) -> None:
     [result] = run_rejected(DIALECTS[path], tmp_path, Answer((Text("Let me see."),), stop=reason))
     assert result.is_error and reason in text_of(result.content)
+
+
+@EVERY
+@pytest.mark.parametrize("odd", ["-7001", '"7001"', "1.5", "1" + "0" * 30, "[7001]", "true", "null"])
+def test_odd_usage_costs_neither_the_answer_nor_less_than_nothing(spoken: Dialect, odd: str) -> None:
+    whole = json.dumps(spoken.whole(Answer((Text("Hello."),), Usage(input=7001, output=7001)), {}))
+    raw = Raw(whole.replace("7001", odd), 200, "application/json")
+    read = message(model(spoken.name), answer(model(spoken.name), raw))
+    assert read.text == "Hello."
+    counts = (read.usage.input, read.usage.output, read.usage.cache_read, read.usage.cache_write)
+    assert all(0 <= count <= 10**9 for count in counts) and read.usage.cost.total >= 0

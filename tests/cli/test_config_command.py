@@ -213,7 +213,7 @@ def test_help_names_every_action(capsys: Capture) -> None:
         (["get"], "Usage: tau config get KEY."),
         (["set", "retry.enabled"], "Usage: tau config set KEY VALUE."),
         (["set", "defaultModel", "two", "words"], "Usage: tau config set KEY VALUE."),
-        (["list", "--yaml"], 'Unknown option "--yaml"'),
+        (["list", "--yaml"], 'Unknown flag "--yaml"'),
         (["get", "retry.enable"], "Did you mean retry.enabled?"),
         (["set", "tools.approvalMode", "never"], "one of ask, workspace, plan, yolo"),
     ],

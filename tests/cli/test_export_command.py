@@ -105,7 +105,7 @@ def test_invalid_use_is_one_sentence(words: list[str]) -> None:
 
 
 def test_unknown_options_and_paths_are_named() -> None:
-    with pytest.raises(UsageError, match='Unknown option "--pdf"'):
+    with pytest.raises(UsageError, match='Unknown flag "--pdf"'):
         run(["--pdf", "a.html"])
     with pytest.raises(TauError, match=r"missing/a\.html cannot be written: No such file or directory\."):
         run(["missing/a.html"])

@@ -69,7 +69,6 @@ def test_list_is_what_the_flag_prints(capfd: pytest.CaptureFixture[str]) -> None
         ["models", "search"],
         ["models", "list", "a", "b"],
         ["models", "drop"],
-        ["models", "--x"],
     ],
 )
 def test_misuse_names_the_forms(words: list[str], capfd: pytest.CaptureFixture[str]) -> None:

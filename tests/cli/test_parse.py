@@ -5,12 +5,24 @@ from typing import get_args
 import pytest
 
 from tau.ai.model import THINKING_LEVELS
+from tau.base.errors import UsageError
 from tau.cli.agents_command import ACTIONS as AGENTS_ACTIONS
 from tau.cli.completions import SHELLS
 from tau.cli.config_command import ACTIONS
 from tau.cli.debug_command import VERBS as DEBUG_VERBS
 from tau.cli.extensions_command import ACTIONS as EXTENSIONS_ACTIONS
-from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, LIST, OPTIONAL, SWITCH, VALUE, Flag, subcommands
+from tau.cli.flags import (
+    CONFLICTS,
+    FLAGS,
+    GROUPS,
+    LIST,
+    OPTIONAL,
+    SWITCH,
+    VALUE,
+    Flag,
+    Subcommand,
+    subcommands,
+)
 from tau.cli.hooks_command import ACTIONS as HOOKS_ACTIONS
 from tau.cli.login_command import AUTH_ACTIONS
 from tau.cli.memory_command import ACTIONS as MEMORY_ACTIONS
@@ -22,6 +34,7 @@ from tau.cli.rules_command import ACTIONS as RULES_ACTIONS
 from tau.cli.sandbox_command import ACTIONS as SANDBOX_ACTIONS
 from tau.cli.sessions_command import ACTIONS as SESSIONS_ACTIONS
 from tau.cli.ssh_command import ACTIONS as SSH_ACTIONS
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.trust_command import ACTIONS as TRUST_ACTIONS
 from tau.cli.worktree_command import ACTIONS as WORKTREE_ACTIONS
 from tau.config.settings import ApprovalMode
@@ -221,3 +234,23 @@ def test_choices_match_their_implementations() -> None:
         "completions": SHELLS,
         "help": tuple(name for name in commands if name != "help"),
     }
+
+
+@pytest.mark.parametrize("command", [one for one in subcommands() if one.flags], ids=lambda one: one.name)
+def test_subcommands_take_the_flags_that_the_table_declares(command: Subcommand) -> None:
+    for written in command.flags:
+        names, _, value = written.partition("=")
+        given = value.strip("[.]").split("|")[0]
+        for name in names.split("|"):
+            parsed = parse_subcommand(command.name, [name, *([given] if value else []), "word"])
+            assert parsed.words == ["word"]
+            assert parsed.values == {names.rpartition("|")[2].strip("-"): [given]}
+    with pytest.raises(UsageError, match=f'Unknown flag "--qzqz". See tau {command.name} --help.'):
+        parse_subcommand(command.name, ["--qzqz"])
+
+
+def test_flags_of_tau_are_accepted_where_a_subcommand_starts_a_session() -> None:
+    parsed = parse_subcommand("batch", ["tasks.jsonl", "--model", "a", "--jobs=2"], common=True)
+    assert (parsed.words, parsed.value("model"), parsed.value("jobs")) == (["tasks.jsonl"], "a", "2")
+    with pytest.raises(UsageError, match="--keep cannot be"):
+        parse_subcommand("batch", ["--keep", "some"], common=True)

@@ -72,3 +72,15 @@ def test_only_rules_that_interrupt_wait_for_trust(
     assert "waits until you trust" in after["stops"] and "waits" not in after["listed"]
     assert any(line.startswith("nowhere: in every prompt") for line in lines)
     assert 'the scope "screen" is not' in after["nowhere"]
+
+
+def test_rule_of_a_stranger_does_not_hide_one_that_comes_with_tau(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    path = tmp_path / ".tau/rules/secret-in-file.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("---\ncondition: never\n---\nx\n")
+    assert run([]) == 0
+    assert "secret-in-file: watches the stream (comes with tau)" in capsys.readouterr().out

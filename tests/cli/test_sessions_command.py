@@ -254,8 +254,8 @@ def test_damaged_index_is_reported_once(desk: Desk, capfd: pytest.CaptureFixture
     ("words", "problem"),
     [
         (["sow"], 'Unknown action "sow"'),
-        (["--wide"], 'Unknown option "--wide"'),
-        (["--limit"], "--limit takes a number"),
+        (["--wide"], 'Unknown flag "--wide"'),
+        (["--limit"], "--limit needs a value: --limit N."),
         (["--limit", "0"], "--limit takes a number"),
         (["search"], "tau sessions search WORD"),
         (["show"], "tau sessions show ID"),

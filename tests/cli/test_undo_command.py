@@ -169,12 +169,12 @@ def test_sessions_of_other_folders_are_ignored(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--what"], 'Unknown option "--what"'),
+        (["--what"], 'Unknown flag "--what"'),
         (["0"], "use 1 or more"),
         (["--force"], "needs the names"),
-        (["--session"], "needs a session id"),
+        (["--session"], "--session needs a value: --session ID."),
         (["--redo", "2"], "takes no turns or files"),
-        (["--list=yes"], "Unknown option"),
+        (["--list=yes"], "--list takes no value."),
     ],
 )
 def test_invalid_use_is_reported(words: list[str], message: str) -> None:

@@ -92,6 +92,7 @@ def test_resumed_session_keeps_the_upstream_of_a_router(tau: Program) -> None:
     tau.run("-c", "--model", model, "-p", "anyone now", **key)
     tau.run("-c", "-p", "and again", **key)
     assert "provider" not in tau.server.requests[-1].body
+    assert [line["type"] for line in tau.sessions()[0]].count("model_change") == 2
 
 
 def test_level_in_a_role_pattern_is_used(tau: Program) -> None:

@@ -15,7 +15,7 @@ ANSWERS = (
     "Done.",
     "And that is all.",
 )
-STEP = 6  # moments of all that are tried in every test run
+STEP = 3  # moments of all that are tried in every test run
 
 
 def check_children(tau: Program) -> None:

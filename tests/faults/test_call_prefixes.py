@@ -152,7 +152,7 @@ async def cut_everywhere(name: str, whole: str, folder: Path, every: int) -> Non
     assert ran >= 2 and tried == count
 
 
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("spelling", [0, 1])
 @pytest.mark.parametrize("name", CALLS)
 def test_truncated_arguments_touch_nothing(name: str, spelling: int, every: int, tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ async def cut_answer(speaker: Model, spoken: Dialect, folder: Path, every: int) 
     assert ran
 
 
-@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [17, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("spoken", DIALECTS.values(), ids=lambda spoken: spoken.name)
 def test_answer_cut_off_in_transit_touches_nothing(spoken: Dialect, every: int, tmp_path: Path) -> None:
     asyncio.run(cut_answer(model(spoken.name), spoken, tmp_path, every))

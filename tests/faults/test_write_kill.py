@@ -26,7 +26,23 @@ Tree = dict[str, bytes]
 ROOT = Path(__file__).parents[2]
 DATABASES = {name for name, case in CASES.items() if case.is_database}
 FILES = sorted(CASES.keys() - DATABASES)
-OTHER_FAULTS = [pytest.param(case, "EIO", marks=() if case == "edit" else pytest.mark.soak) for case in FILES]
+LIKE_EDIT = ("edit_linked", "hashline", "write")  # the same writer
+
+
+def case_of(name: str, *more: str, is_short: bool) -> Any:
+    return pytest.param(name, *more, marks=() if is_short else pytest.mark.soak)
+
+
+KILLED = [case_of(name, is_short=name not in LIKE_EDIT) for name in FILES if name != "edit_linked"]
+FAULTS = [
+    *(case_of(name, "ENOSPC", is_short=name not in LIKE_EDIT) for name in FILES),
+    *(case_of(name, "EIO", is_short=name == "edit") for name in FILES),
+]
+ROW_FAULTS = [
+    case_of(name, fault, reason, is_short=(name == "database") == (fault == "ENOSPC"))
+    for name in sorted(DATABASES)
+    for fault, reason in (("ENOSPC", "disk is full"), ("EIO", "disk I/O error"))
+]
 
 
 class Sweeps:
@@ -104,7 +120,7 @@ def write_beside(path: Path) -> None:
     (path.parent / "beside.txt").unlink()
 
 
-@pytest.mark.parametrize("case", [name for name in FILES if name != "edit_linked"])
+@pytest.mark.parametrize("case", KILLED)
 def test_kill_9_at_each_step_leaves_whole_files_and_the_next_write_cleans_up(
     case: str, sweeps: Sweeps, tmp_path: Path
 ) -> None:
@@ -183,7 +199,7 @@ def test_kill_9_at_each_step_of_a_row_leaves_a_valid_database(case: str, sweeps:
     assert seen[-1] and not seen[0]
 
 
-@pytest.mark.parametrize(("case", "fault"), [*((case, "ENOSPC") for case in FILES), *OTHER_FAULTS])
+@pytest.mark.parametrize(("case", "fault"), FAULTS)
 def test_error_at_any_step_changes_nothing_and_says_why(
     case: str, fault: str, sweeps: Sweeps, tmp_path: Path
 ) -> None:
@@ -224,8 +240,7 @@ def test_broken_disk_leaves_whole_files_and_reports_what_was_not_restored(
             ), report
 
 
-@pytest.mark.parametrize(("fault", "reason"), [("ENOSPC", "disk is full"), ("EIO", "disk I/O error")])
-@pytest.mark.parametrize("case", sorted(DATABASES))
+@pytest.mark.parametrize(("case", "fault", "reason"), ROW_FAULTS)
 def test_error_at_any_step_of_a_row_changes_nothing_and_says_why(
     case: str, fault: str, reason: str, sweeps: Sweeps
 ) -> None:

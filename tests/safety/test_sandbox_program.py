@@ -10,10 +10,12 @@ from tests.e2e.program import Program
 from tests.safety.sandbox_rig import ENGINES, GIT_ENV, require
 from tests.support.fake_answers import Call
 from tests.support.fake_server import FakeServer
+from tests.support.free_ports import free_port
 
-SERVE = "python3 -m http.server 8766 --bind 127.0.0.1 >/dev/null 2>&1 & echo serving"
+PORT = free_port()  # one engine shares the machine's loopback
+SERVE = f"python3 -m http.server {PORT} --bind 127.0.0.1 >/dev/null 2>&1 & echo serving"
 CURL = (
-    "for i in $(seq 100); do curl -s http://127.0.0.1:8766/page && break; "
+    f"for i in $(seq 100); do curl -s http://127.0.0.1:{PORT}/page && break; "
     "[ $? = 7 ] || break; sleep 0.1; done"
 )
 

@@ -66,6 +66,14 @@ def test_map_names_every_folder_of_the_package() -> None:
     assert set(named) == found
 
 
+@pytest.mark.parametrize("room", ["backends", "coding", "ext", "modes", "modes/interactive"])
+def test_design_page_names_every_folder(room: str) -> None:
+    page = (DOCS / "design.md").read_text()
+    table = page[page.index(f"### Inside `{room}`\n") :].partition("\n## ")[0].split("\n### ")[0]
+    named = set(re.findall(r"`([a-z_]+)/`", table))
+    assert named >= {path.parent.name for path in (PACKAGE / room).glob("*/__init__.py")}
+
+
 def test_readme_shows_the_two_commands() -> None:
     readme = (ROOT / "README.md").read_text()
     assert "make run" in readme and "make test" in readme

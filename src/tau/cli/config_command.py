@@ -15,6 +15,7 @@ from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, current_folder, project_dir, user_paths
 from tau.config.setting_table import setting_of, setting_values, settings_schema
 from tau.config.setting_values import find_setting, reset_setting, set_setting, setting_value
+from tau.modes.columns import align_rows
 from tau.modes.output_stream import tell
 
 
@@ -53,7 +54,7 @@ def _split(argv: Sequence[str]) -> tuple[list[str], bool]:
             words.append(word)
     unknown = options - {"--json"}
     if unknown:
-        raise UsageError(f'Unknown option "{min(unknown)}"; use --json or --help.')
+        raise UsageError(f'Unknown flag "{min(unknown)}". See tau config --help.')
     return words, "--json" in options
 
 
@@ -65,9 +66,7 @@ def _list(paths: Paths, _: list[str], as_json: bool) -> None:
         return
     rows = [("setting", "value", "from")]
     rows += [(key, _show(value), _place(loaded, key)) for key, value in values.items()]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    for key, value, place in rows:
-        sys.stdout.write(f"{key:{widths[0]}}  {value:{widths[1]}}  {place}\n")
+    sys.stdout.write("\n".join([*align_rows(rows), ""]))
 
 
 def _get(paths: Paths, arguments: list[str], as_json: bool) -> None:

@@ -4,10 +4,10 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import json
-
 from tau.backends.dap.config import FoundAdapters, find_adapters
 from tau.base.errors import UsageError
+from tau.cli.json_output import write_json
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
@@ -19,15 +19,15 @@ VERBS = ("adapters",)
 
 def run(words: Sequence[str]) -> int:
     """Raises TauError."""
-    if [word for word in words if word != "--json"] not in ([], ["adapters"]):
+    parsed = parse_subcommand("debug", words)
+    if parsed.words not in ([], ["adapters"]):
         raise UsageError(usage_line("debug"))
     cwd, paths = current_folder(), user_paths(os.environ)
     trusted = trust_status(cwd, paths).trusted
     found = find_adapters(cwd, paths, os.environ, trusted=trusted)
     out = OutputStream()
-    if "--json" in words:
-        out.write(json.format(json.encode(_data(found)), indent=2) + b"\n")
-        return 0
+    if parsed.has("json"):
+        return write_json(_data(found))
     lines = [
         f"{spec.name}: {'used here' if spec.fits else 'installed'}, {spec.program}" for spec in found.usable
     ]

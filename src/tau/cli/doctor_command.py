@@ -11,6 +11,7 @@ from tau.base import secrets
 from tau.base.errors import UsageError
 from tau.base.files import typed_path
 from tau.base.run import LocalRunner
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.coding.debug.doctor_check import check_debug_adapters
 from tau.coding.doctor import DoctorInput, is_healthy, lines_of, run_checks
@@ -24,17 +25,15 @@ from tau.ext.hooks.hook_check import check_hooks
 from tau.ext.mcp.doctor_check import check_mcp
 from tau.modes.output_stream import OutputStream, tell
 
-OPTIONS = {"--json", "--redact", "--dry-run"}
-
 
 def run(words: Sequence[str]) -> int:
     """Returns 1 if a check fails, or a file cannot be cleaned."""
-    unknown = set(words) - OPTIONS
-    if unknown or ("--dry-run" in words and "--redact" not in words):
+    parsed = parse_subcommand("doctor", words)
+    if parsed.words or (parsed.has("dry-run") and not parsed.has("redact")):
         raise UsageError(usage_line("doctor"))
-    if "--redact" in words:
-        return _redact(as_json="--json" in words, dry_run="--dry-run" in words)
-    return asyncio.run(_check(as_json="--json" in words))
+    if parsed.has("redact"):
+        return _redact(as_json=parsed.has("json"), dry_run=parsed.has("dry-run"))
+    return asyncio.run(_check(as_json=parsed.has("json")))
 
 
 async def _check(*, as_json: bool) -> int:

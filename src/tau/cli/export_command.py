@@ -9,6 +9,7 @@ from msgspec import Struct
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.secrets import SecretMask, masked_text
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.coding.export.files import FORMATS, ExportFormat, exported, format_of, write_export
 from tau.coding.session.storage.log import SessionLog
@@ -62,24 +63,15 @@ def _export(log: SessionLog, args: _ExportArgs, masker: SecretMask | None) -> No
 
 
 def _parse(words: Sequence[str]) -> _ExportArgs:
-    places: list[str] = []
-    options: set[str] = set()
-    for word in words:
-        if word.startswith("--"):
-            options.add(word)
-        else:
-            places.append(word)
-    known = {f"--{name}" for name in FORMATS} | {"--raw", "--force"}
-    if options - known:
-        raise UsageError(f'Unknown option "{min(options - known)}". {usage_line("export")}')
-    formats = [name for name in FORMATS if f"--{name}" in options]
-    if len(formats) > 1 or len(places) > 2:
+    parsed = parse_subcommand("export", words)
+    formats = [name for name in FORMATS if parsed.has(name)]
+    if len(formats) > 1 or len(parsed.words) > 2:
         raise UsageError(usage_line("export"))
-    session, file = _split_places(places)
+    session, file = _split_places(parsed.words)
     format = formats[0] if formats else None if file is None else format_of(file)
     if format is None:
         raise UsageError(usage_line("export"))
-    return _ExportArgs(session, file, format, "--raw" not in options, "--force" in options)
+    return _ExportArgs(session, file, format, not parsed.has("raw"), parsed.has("force"))
 
 
 def _split_places(places: Sequence[str]) -> tuple[str | None, Path | None]:

@@ -4,11 +4,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import json
-
 from tau.base.errors import UsageError
 from tau.base.late import late
+from tau.cli.json_output import write_json
 from tau.cli.main import write_stdout
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.coding.supplies import Supplies
 from tau.config.layers import load_settings
@@ -20,30 +20,26 @@ asyncio = late("asyncio")
 faux = late("tau.ai.faux")
 sdk = late("tau.sdk")
 
-ACTIONS = ("list", "enable", "disable", "time")
+TOGGLES = ("enable", "disable")
+ACTIONS = ("list", *TOGGLES, "time")
 
 
 def run(argv: Sequence[str]) -> int:
     """Run `tau extensions`. Raises TauError."""
-    words = [word for word in argv if not word.startswith("-")]
-    options = {word for word in argv if word.startswith("-")}
-    action = words[0] if words else "list"
-    is_list = action == "list"
-    allowed = {"--all", "--json"} if is_list else set()
-    if action == "time" and not options and len(words) == 1:
-        return write_stdout("\n".join([*asyncio.run(load_times(current_folder())), ""]))
-    if action not in ACTIONS or len(words) > (1 if is_list else 2) or options - allowed:
+    parsed = parse_subcommand("extensions", argv)
+    action, *names = parsed.words or ["list"]
+    if action not in ACTIONS or len(names) != (action in TOGGLES) or (parsed.values and action != "list"):
         raise UsageError(usage_line("extensions"))
+    if action == "time":
+        return write_stdout("\n".join([*asyncio.run(load_times(current_folder())), ""]))
     paths, cwd = user_paths(os.environ), current_folder()
     trusted = trust_status(cwd, paths).trusted
     supplies = Supplies(cwd, paths, load_settings(paths, cwd).settings, trusted=trusted)
-    if not is_list:
-        if len(words) < 2:
-            raise UsageError(usage_line("extensions"))
-        return write_stdout(toggle(words[1], paths, supplies, on=action == "enable") + "\n")
-    rows = extension_rows(supplies, every="--all" in options)
-    if "--json" in options:
-        return write_stdout(json.format(json.encode(rows), indent=2).decode() + "\n")
+    if names:
+        return write_stdout(toggle(names[0], paths, supplies, on=action == "enable") + "\n")
+    rows = extension_rows(supplies, every=parsed.has("all"))
+    if parsed.has("json"):
+        return write_json(rows)
     return write_stdout("\n".join([*extension_lines(rows, supplies.discovery.warnings), ""]))
 
 

@@ -51,7 +51,7 @@ class Flag:
 class Subcommand:
     """`values` is what shells offer after each of the `choices`, `completes` what they offer without any."""
 
-    __slots__ = ("choices", "completes", "help", "name", "options", "usage", "values")
+    __slots__ = ("choices", "completes", "flags", "help", "name", "options", "usage", "values")
 
     def __init__(self, usage: str, help: str, rows: dict[str, str]) -> None:
         self.name = usage.split()[0]
@@ -59,7 +59,8 @@ class Subcommand:
         self.help = help
         self.choices = tuple(rows.get("choices", "").split())
         self.values = dict(pair.split("=", 1) for pair in rows.get("values", "").split())
-        self.options = (*rows.get("options", "").split(), "--help")
+        self.flags = tuple(rows.get("flags", "").split())
+        self.options = (*(text.partition("=")[0].rpartition("|")[2] for text in self.flags), "--help")
         self.completes = rows.get("completes", "")
 
 
@@ -69,7 +70,8 @@ _subcommands: list[Subcommand] = []
 def subcommands() -> list[Subcommand]:
     """All subcommands, from `subcommands.txt`, read when they are first needed.
 
-    The file has a block for each: its usage, its help and what shells offer.
+    The file has a block for each: its usage, its help, its flags and what shells offer. A flag is written
+    `-s|--name=VALUE`; `=[VALUE]` may be left out, `=VALUE...` is repeatable, `=one|two` are the choices.
     """
     if not _subcommands:
         with open(__file__.replace("flags.py", "subcommands.txt"), encoding="utf-8") as file:  # noqa: PTH123

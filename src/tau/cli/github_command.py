@@ -8,6 +8,7 @@ import msgspec
 from tau.base.errors import UsageError
 from tau.base.sizes import format_bytes
 from tau.cli.main import write_stdout
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.coding.github.cache import ThreadCache, cache_file
 from tau.config.layers import load_settings
@@ -17,8 +18,9 @@ from tau.modes.output_stream import tell
 
 def run(argv: Sequence[str]) -> int:
     """Raises UsageError."""
-    as_json = "--json" in argv
-    match [word for word in argv if word != "--json"]:
+    parsed = parse_subcommand("github", argv)
+    as_json = parsed.has("json")
+    match parsed.words:
         case ["cache", "stats"]:
             return _stats(_cache(), as_json=as_json)
         case ["cache", "clear"] if not as_json:

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from msgspec import Struct, json
-
 from tau.ai.auth import LoginTokens
 from tau.ai.catalog import Provider
 from tau.base.clock import now_ms
@@ -15,11 +13,15 @@ from tau.base.errors import TauError, UsageError
 from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.base.text import sentence
+from tau.cli.json_output import write_json
+from tau.cli.parse import ParsedArgs
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.config.auth_file import StoredCredential
 from tau.config.logins import Logins, describe_credential
 from tau.config.pasted_key import clean_pasted_key, key_problem, key_warning
 from tau.config.paths import user_paths
+from tau.modes.columns import align_rows
 from tau.modes.line_input import LineReader
 from tau.modes.output_stream import OutputStream, tell
 
@@ -28,34 +30,30 @@ getpass = late("getpass")
 STDIN, STDERR = 0, 2
 MAX_KEY_BYTES = 16 * 1024
 AUTH_ACTIONS = ("list",)
-SWITCHES = ("--add", "--device", "--key", "--no-check")
-
-
-class _LoginArgs(Struct, frozen=True):
-    provider: str
-    switches: frozenset[str]
-    client_id: str
 
 
 def run_login(words: Sequence[str]) -> int:
     """Raises TauError."""
-    args = _parse(words)
+    args = parse_subcommand("login", words)
+    if len(args.words) > 1 or (args.has("key") and args.has("device")):
+        raise UsageError(usage_line("login"))
     logins = Logins(user_paths(), os.environ)
-    row = logins.find(args.provider) if args.provider else _choose(logins)
+    row = logins.find(args.words[0]) if args.words else _choose(logins)
     if row.local:
         raise TauError(f"{row.name} runs on this machine and needs no key.")
-    wants_key = "--key" in args.switches or row.login is None
-    if not wants_key and not os.isatty(STDIN) and "--device" not in args.switches:
+    wants_key = args.has("key") or row.login is None
+    if not wants_key and not os.isatty(STDIN) and not args.has("device"):
         wants_key = row.login is not None and row.login.kind == "openrouter"
-    if wants_key and (args.client_id or "--device" in args.switches):
-        logins.login_of(row, args.client_id)  # says why not
+    if wants_key and (args.has("client-id") or args.has("device")):
+        logins.login_of(row, args.value("client-id") or "")  # says why not
     asyncio.run(_store_key(logins, row, args) if wants_key else _log_in(logins, row, args))
     return 0
 
 
 def run_logout(words: Sequence[str]) -> int:
     """Raises TauError."""
-    if len(words) > 1 or any(word.startswith("-") for word in words):
+    words = parse_subcommand("logout", words).words
+    if len(words) > 1:
         raise UsageError(usage_line("logout"))
     logins = Logins(user_paths(), os.environ)
     stored = logins.auth.providers()
@@ -79,23 +77,18 @@ def run_logout(words: Sequence[str]) -> int:
 
 def run_auth(words: Sequence[str]) -> int:
     """Raises TauError."""
-    as_json = "--json" in words
-    if [word for word in words if word != "--json"] not in ([], [*AUTH_ACTIONS]):
+    parsed = parse_subcommand("auth", words)
+    if parsed.words not in ([], [*AUTH_ACTIONS]):
         raise UsageError(usage_line("auth"))
     logins = Logins(user_paths(), os.environ)
     rows = _stored(logins)
-    if as_json:
-        OutputStream().write(json.format(json.encode(rows), indent=2) + b"\n")
-        return 0
+    if parsed.has("json"):
+        return write_json(rows)
     if not rows:
         OutputStream().text("No keys or logins. Add one with tau login PROVIDER.\n")
         return 0
     table = [(row["provider"], row["kind"], row["name"], row["state"]) for row in rows]
-    widths = [max(len(line[at]) for line in table) for at in range(3)]
-    cells = (
-        "  ".join(f"{text:{width}}" for text, width in zip(line, (*widths, 0), strict=True)) for line in table
-    )
-    OutputStream().text("".join(f"{line.rstrip()}\n" for line in cells))
+    OutputStream().text("\n".join([*align_rows(table), ""]))
     return 0
 
 
@@ -133,21 +126,21 @@ def _choose(logins: Logins) -> Provider:
     return logins.find(sys.stdin.readline().strip())
 
 
-async def _store_key(logins: Logins, row: Provider, args: _LoginArgs) -> None:
+async def _store_key(logins: Logins, row: Provider, args: ParsedArgs) -> None:
     key = clean_pasted_key(await asyncio.to_thread(_read_key, row))
     if problem := key_problem(key, os.environ):
         raise TauError(problem)
     if doubt := key_warning(key, row.key_prefix):
         tell(doubt)
     checked = ""
-    if "--no-check" not in args.switches:
+    if not args.has("no-check"):
         check = await logins.check_key(row, key)
         if check.state == "rejected":
             raise TauError(f"{check.problem} Nothing was stored; --no-check stores it anyway.")
         checked = (
             " It works." if check.state == "valid" else f" It was not checked: {sentence(check.problem)}"
         )
-    await logins.store_key(row, key, add="--add" in args.switches)
+    await logins.store_key(row, key, add=args.has("add"))
     tell(f"Saved the {row.name} key to {logins.auth.path}, which only you can read.{checked}{_next(row)}")
 
 
@@ -166,21 +159,21 @@ def _read_key(row: Provider) -> str:
         raise KeyboardInterrupt from None
 
 
-async def _log_in(logins: Logins, row: Provider, args: _LoginArgs) -> None:
-    out = OutputStream(STDERR)
-    if "--device" in args.switches:
-        async with logins.device(row, args.client_id) as device:
+async def _log_in(logins: Logins, row: Provider, args: ParsedArgs) -> None:
+    out, client_id = OutputStream(STDERR), args.value("client-id") or ""
+    if args.has("device"):
+        async with logins.device(row, client_id) as device:
             code = device.code
             out.text(f"Open {code.url} on any device and enter the code {code.code}\n")
             tokens = await device.finish()
     else:
-        async with logins.browser(row, args.client_id) as flow:
+        async with logins.browser(row, client_id) as flow:
             out.text(
                 f"Open this page to log in to {row.name}:\n\n{flow.url}\n\n"
                 "If the browser runs on another machine, paste the address it ends up at here.\n"
             )
             tokens = await _first(flow.finish, lambda: _read_pasted(flow.paste))
-    await logins.store_login(row, tokens, args.client_id, add="--add" in args.switches)
+    await logins.store_login(row, tokens, client_id, add=args.has("add"))
     account = f" as {tokens.account}" if tokens.account else ""
     tell(
         f"Logged in to {row.name}{account}. Saved to {logins.auth.path}, which only you can read.{_next(row)}"
@@ -211,22 +204,3 @@ async def _read_pasted(paste: Callable[[str], str | None]) -> None:
 
 def _next(row: Provider) -> str:
     return f" Try it: tau --model {row.id}/{row.default_model}." if row.default_model else ""
-
-
-def _parse(words: Sequence[str]) -> _LoginArgs:
-    rest, names, switches, client_id = list(words), [], set(), ""
-    while rest:
-        match rest.pop(0):
-            case word if word in SWITCHES:
-                switches.add(word)
-            case "--client-id" if rest:
-                client_id = rest.pop(0)
-            case word if word.startswith("--client-id="):
-                client_id = word.partition("=")[2]
-            case word if word.startswith("-"):
-                raise UsageError(f'Unknown option "{word}"; see tau login --help.')
-            case word:
-                names.append(word)
-    if len(names) > 1 or {"--key", "--device"} <= switches:
-        raise UsageError(usage_line("login"))
-    return _LoginArgs(names[0] if names else "", frozenset(switches), client_id)

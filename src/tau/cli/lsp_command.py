@@ -4,8 +4,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from msgspec import json
-
+from tau.cli.json_output import write_json
 from tau.config.paths import current_folder
 from tau.modes.lsp_subcommands import LspReport, run_verb
 from tau.modes.output_stream import OutputStream
@@ -17,7 +16,7 @@ def run(words: Sequence[str]) -> int:
     done = asyncio.run(_run(words))
     out = OutputStream()
     if "--json" in words:
-        out.write(json.format(json.encode(done.data), indent=2) + b"\n")
+        write_json(done.data)
     else:
         out.text(f"{done.text}\n")
     return 0 if done.ok else 1

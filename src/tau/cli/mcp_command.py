@@ -4,10 +4,9 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from msgspec import json
-
 from tau.base.errors import UsageError
 from tau.base.late import late
+from tau.cli.json_output import write_json
 from tau.config.paths import current_folder
 from tau.modes.mcp_subcommands import VERBS, VerbArgs, VerbReport, parse
 from tau.modes.output_stream import OutputStream, tell
@@ -24,7 +23,7 @@ def run(words: Sequence[str]) -> int:
     done = asyncio.run(_run(verb, args))
     out = OutputStream()
     if "--json" in args.options:
-        out.write(json.format(json.encode(done.text if done.data is None else done.data), indent=2) + b"\n")
+        write_json(done.text if done.data is None else done.data)
     else:
         out.text(f"{done.text}\n")
     return 0 if done.ok else 1

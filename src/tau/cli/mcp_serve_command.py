@@ -11,8 +11,7 @@ from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.sizes import MIB
 from tau.cli.launch import reserve_standard_streams, session_options
-from tau.cli.parse import parse
-from tau.cli.subcommand_flags import own_flags
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.working_folder import resolve_working_folder
 from tau.config.paths import user_paths
 from tau.modes.mcp_server import McpEndpoint
@@ -29,9 +28,9 @@ DEFAULT_PORT = 8229
 def run(words: Sequence[str]) -> int:
     """Raises TauError."""
     wants_http = "--http" in words
-    parsed = parse([word for word in words if word != "--http"], own_flags("serve"))
-    if parsed.problem or parsed.words:
-        raise UsageError(parsed.problem or "tau mcp serve takes no words; clients send them.")
+    parsed = parse_subcommand("serve", [word for word in words if word != "--http"], common=True)
+    if parsed.words:
+        raise UsageError("tau mcp serve takes no words; clients send them.")
     options = session_options(parsed, resolve_working_folder(parsed.value("cwd")))
     log.to(user_paths().logs)
     reserve_standard_streams()
@@ -80,5 +79,5 @@ async def _serve_http(options: SessionOptions, port: int) -> None:
             f"Port {port} cannot be used: {error.strerror}; choose another with --port."
         ) from None
     address = f"http://127.0.0.1:{listener.getsockname()[1]}{http.PATH}"
-    tell(f"Serving MCP at {address}; clients send the header Authorization: Bearer {token}")
+    OutputStream().text(f"Serving MCP at {address}; clients send the header Authorization: Bearer {token}\n")
     await http.serve(options, token, listener)

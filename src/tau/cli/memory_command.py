@@ -11,10 +11,11 @@ from msgspec import Struct
 from tau.backends.memory.store import SHARED, MemoryItem, MemoryStore
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path, write_atomic
-from tau.base.text import clean_line, shortened
-from tau.cli.flags import OTHER, OUTPUT, VALUE, Flag
+from tau.base.text import clean_line, quantity, shortened
+from tau.cli.json_output import write_json
 from tau.cli.main import write_stdout
-from tau.cli.parse import ParsedArgs, parse
+from tau.cli.parse import ParsedArgs
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.coding.project_memory import memory_file, primary_checkout
 from tau.config.layers import load_settings
@@ -24,11 +25,6 @@ from tau.modes.output_stream import tell
 
 ACTIONS = (
     *("list", "search", "show", "add", "edit", "forget", "clear", "stats", "doctor", "export", "import"),
-)
-FLAGS = (
-    Flag("json", "print JSON", group=OUTPUT),
-    Flag("scope", "whose memories", group=OTHER, kind=VALUE, choices="project global all"),
-    Flag("yes", "do not ask", group=OTHER),
 )
 FOUND_NONE = 1
 MAX_LINE_CHARS = 160
@@ -63,7 +59,7 @@ class Memories:
 
     def show(self, items: Sequence[MemoryItem]) -> int:
         if self.as_json:
-            return write_stdout(msgspec.json.format(msgspec.json.encode(items), indent=2).decode() + "\n")
+            return write_json(items)
         lines = [
             f"{item.id}  {_day(item)}  {shortened(clean_line(item.text), MAX_LINE_CHARS)}" for item in items
         ]
@@ -78,9 +74,7 @@ class Memories:
 
 def run(argv: Sequence[str]) -> int:
     """Raises TauError."""
-    parsed = parse(list(argv), FLAGS)
-    if parsed.problem:
-        raise UsageError(parsed.problem)
+    parsed = parse_subcommand("memory", argv)
     memories = Memories(parsed.value("scope") or "", as_json=parsed.has("json"))
     try:
         return _look(memories, parsed.words) if parsed.words[:1] != ["clear"] else _clear(memories, parsed)
@@ -158,7 +152,9 @@ def _stats(memories: Memories) -> int:
     if memories.as_json:
         return write_stdout(msgspec.json.encode({"bytes": size, "scopes": counts}).decode() + "\n")
     rows = [f"{count:>7,}  {scope or 'all projects'}" for scope, count in sorted(counts.items())]
-    return write_stdout("\n".join([*rows, f"{len(items):,} memories, {size:,} bytes", ""]))
+    return write_stdout(
+        "\n".join([*rows, f"{quantity(len(items), 'memory', 'memories')}, {size:,} bytes", ""])
+    )
 
 
 def _export(memories: Memories, files: Sequence[str]) -> int:
@@ -187,7 +183,7 @@ def _import(memories: Memories, source: Path) -> int:
         )
         count += 1
     new = len(memories.store.items(None)) - before
-    return write_stdout(f"{new} of {count} memories are new.\n")
+    return write_stdout(f"Added {new} of {quantity(count, 'memory', 'memories')}.\n")
 
 
 def _items(source: Path) -> Iterator[ImportedItem]:
@@ -195,6 +191,8 @@ def _items(source: Path) -> Iterator[ImportedItem]:
     try:
         if source.is_dir():
             for path in sorted(source.rglob("*.md")):
+                if not path.is_file() or not path.resolve().is_relative_to(source.resolve()):
+                    continue  # a pipe would wait forever, a link could bring in any file
                 if text := path.read_text(encoding="utf-8", errors="replace").strip():
                     yield ImportedItem(text=text[:50_000], context=path.name)
             return

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec import json, to_builtins
+from msgspec import to_builtins
 
 from tau.ai.catalog import Provider, load_catalog, pick_model
 from tau.ai.http import HttpTransport
@@ -14,8 +14,10 @@ from tau.base import secrets
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
+from tau.cli.json_output import write_json
 from tau.cli.main import write_stdout
 from tau.cli.models_table import json_row, local_models, models_table, token_count
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
@@ -38,13 +40,11 @@ RATE_NAMES = (
 
 def run(words: Sequence[str]) -> int:
     """Run the subcommand. Raises UsageError and ConfigError."""
-    as_json = "--json" in words
-    rest = [word for word in words if word != "--json"]
-    action = rest.pop(0) if rest else "list"
-    if any(word.startswith("-") for word in rest) or (action == "list" and len(rest) > 1):
-        raise UsageError(usage_line("models"))
+    parsed = parse_subcommand("models", words)
+    as_json = parsed.has("json")
+    action, *rest = parsed.words or ["list"]
     match action, rest:
-        case "list", _:
+        case "list", ([] | [_]):
             return _list(" ".join(rest), as_json=as_json)
         case "search", [_, *_]:
             return _list(" ".join(rest), as_json=as_json)
@@ -76,7 +76,7 @@ def _show(pattern: str, *, as_json: bool) -> int:
     key = "not needed" if row.local else "yes" if keys.available(row.id) else "no"
     if as_json:
         shown = {**json_row(model, key), **_details(model), "known": match.known}
-        return write_stdout(json.format(json.encode(shown), indent=2).decode() + "\n")
+        return write_json(shown)
     facts = [
         ("name", model.name + ("" if match.known else " (not in the table; limits are guessed)")),
         ("provider", f"{row.name} ({model.api} at {secrets.mask(model.base_url)})"),
@@ -142,7 +142,7 @@ def _key_advice(key: str, variables: Sequence[str], page: str) -> str:
 def _refresh(provider: str | None, *, as_json: bool) -> int:
     counts = asyncio.run(_ask_servers(provider))
     if as_json:
-        return write_stdout(json.format(json.encode(counts), indent=2).decode() + "\n")
+        return write_json(counts)
     lines = (f"{id}: {count} model{'' if count == 1 else 's'}\n" for id, count in counts.items())
     return write_stdout("".join(lines))
 

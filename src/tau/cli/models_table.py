@@ -18,9 +18,10 @@ from tau.config.layers import load_settings
 from tau.config.models_file import load_models_file, merge_models
 from tau.config.paths import user_paths
 from tau.config.settings import LocalSettings
+from tau.modes.columns import align_rows
 
 HEADS = ("provider", "model", "name", "context", "output", "thinks", "images", "$ in", "$ out", "key")
-RIGHT = {"context", "output", "$ in", "$ out"}
+RIGHT = {HEADS.index(head) for head in ("context", "output", "$ in", "$ out")}
 
 
 async def models_table(
@@ -32,7 +33,7 @@ async def models_table(
         return ""
     if as_json:
         return json.format(json.encode([json_row(*one) for one in found]), indent=2).decode() + "\n"
-    return _aligned([HEADS, *(_row(*one) for one in found)])
+    return "\n".join([*align_rows([HEADS, *(_row(*one) for one in found)], RIGHT), ""])
 
 
 async def listed_models(
@@ -109,15 +110,3 @@ def token_count(count: int) -> str:
     if count >= 1_000_000:
         return f"{count / 1_000_000:.1f}".removesuffix(".0") + "M"
     return f"{count / 1000:.0f}K" if count >= 1000 else str(count)
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(width) if head in RIGHT else cell.ljust(width)
-            for cell, width, head in zip(row, widths, HEADS, strict=True)
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines) + "\n"

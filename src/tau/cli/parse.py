@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 class ParsedArgs:
     """The given flags by name, and the other words in order. With a `problem`, ignore the rest."""
 
-    __slots__ = ("flags", "problem", "subcommand", "values", "words")
+    __slots__ = ("flags", "help", "problem", "subcommand", "values", "words")
 
-    def __init__(self, flags: tuple[Flag, ...] = FLAGS) -> None:
+    def __init__(self, flags: tuple[Flag, ...] = FLAGS, help: str = "tau --help") -> None:
         self.flags = flags
+        self.help = help
         self.subcommand = ""
         self.values: dict[str, list[str]] = {}
         self.words: list[str] = []
@@ -33,10 +34,10 @@ class ParsedArgs:
         return self.values.get(name, [])
 
 
-def parse(argv: list[str], own: tuple[Flag, ...] = ()) -> ParsedArgs:
-    """A subcommand must be the first word; it may have `own` flags. A problem is for the user to read."""
-    parsed = ParsedArgs((*own, *FLAGS))
-    if not own and argv and _is_subcommand(argv[0]):
+def parse(argv: list[str], flags: tuple[Flag, ...] = FLAGS, command: str = "") -> ParsedArgs:
+    """The flags of tau, or those of a `command`. A problem is for the user to read."""
+    parsed = ParsedArgs(flags, f"tau {command} --help" if command else "tau --help")
+    if not command and argv and _is_subcommand(argv[0]):
         parsed.subcommand = argv[0]
         parsed.words = argv[1:]
         return parsed
@@ -51,7 +52,7 @@ def parse(argv: list[str], own: tuple[Flag, ...] = ()) -> ParsedArgs:
         elif word.startswith("-") and word != "-":
             parsed.problem = _shorts(word, rest, parsed)
         else:
-            if not parsed.words and not own:
+            if not parsed.words and not command:
                 parsed.problem = _command_typo(word)
             parsed.words.append(word)
     parsed.problem = parsed.problem or _conflict(parsed)
@@ -100,7 +101,7 @@ def _long(word: str, rest: list[str], parsed: ParsedArgs) -> str:
     names = [flag.name for flag in parsed.flags]
     starts = [known for known in names if len(name) > 2 and known.startswith(name)]
     guess = _nearest(name, names) or (starts[0] if starts else "")
-    hint = f"Did you mean --{guess}?" if guess else "See tau --help."
+    hint = f"Did you mean --{guess}?" if guess else f"See {parsed.help}."
     return f'Unknown flag "--{name}". {hint}'
 
 
@@ -113,7 +114,7 @@ def _shorts(word: str, rest: list[str], parsed: ParsedArgs) -> str:
             guess = next((flag.name for flag in parsed.flags if flag.name == letters), "")
             if guess:
                 return f'Unknown flag "{word}". Did you mean --{guess}?'
-            return f'Unknown flag "-{letter}". See tau --help.'
+            return f'Unknown flag "-{letter}". See {parsed.help}.'
         if flag.kind == SWITCH:
             _add(flag, "", parsed)
             continue

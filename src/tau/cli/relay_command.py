@@ -12,9 +12,9 @@ from tau.base.files import typed_path, write_atomic
 from tau.base.late import late
 from tau.cli.flags import subcommands
 from tau.cli.main import report_problem, write_stdout
-from tau.cli.parse import ParsedArgs, parse
+from tau.cli.parse import ParsedArgs
 from tau.cli.signals import Signals
-from tau.cli.subcommand_flags import own_flags
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.relay import config as configs
 from tau.relay.config import RelayHome
@@ -40,9 +40,7 @@ NUMBERS = {
 
 def run(words: Sequence[str]) -> int:
     """Raises TauError."""
-    parsed = parse(list(words), own_flags("relay"))
-    if parsed.problem:
-        raise UsageError(parsed.problem)
+    parsed = parse_subcommand("relay", words, common=True)
     own = (_run, _init, _check, _show, _schema, _status, _allow, _webhook)
     name = parsed.words[0] if parsed.words else ""
     verbs: dict[str, Callable[[RelayHome, ParsedArgs], int]] = {one.__name__[1:]: one for one in own}

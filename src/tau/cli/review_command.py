@@ -1,11 +1,10 @@
 """`tau review`: agents review a change; findings by priority, as text or JSON, and as an exit code."""
 
-import msgspec
-
 from tau.base.errors import TauError, UsageError
+from tau.cli.json_output import write_json
 from tau.cli.main import run_mode, write_stdout
-from tau.cli.parse import ParsedArgs, parse
-from tau.cli.subcommand_flags import own_flags
+from tau.cli.parse import ParsedArgs
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.coding.task.code_review import ReviewReport, run_review
 from tau.coding.task.report_finding import PRIORITIES
@@ -18,9 +17,7 @@ from tau.sdk import SessionOptions, create_session
 
 def start(words: list[str]) -> int:
     """Run the subcommand. Raises TauError."""
-    parsed = parse(words, own_flags("review"))
-    if parsed.problem:
-        raise UsageError(parsed.problem)
+    parsed = parse_subcommand("review", words, common=True)
     if parsed.words:
         raise UsageError(usage_line("review"))
     return run_mode(parsed, "review")
@@ -44,7 +41,7 @@ async def run(parsed: ParsedArgs, options: SessionOptions) -> int:
                 raise TauError("This session has no agents.")
             report = await run_review(session.team(), target.subject, target.how, files)
     if parsed.has("json"):
-        write_stdout(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
+        write_json(report)
     else:
         write_stdout(report.text() + "\n" if files else f"There is nothing to review in {target.subject}.\n")
     for one in report.failed:

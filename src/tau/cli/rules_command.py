@@ -4,11 +4,14 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import Struct, json
+from msgspec import Struct
 
 from tau.base.errors import UsageError
 from tau.base.late import late
+from tau.cli.json_output import write_json
 from tau.cli.main import write_stdout
+from tau.cli.parse import ParsedArgs
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.coding.rules.catalog import BUNDLED_PROVIDER, bundled_rules
 from tau.coding.rules.rule import Bucket, RuleFile, Source, make_rule
@@ -47,7 +50,8 @@ class _Rules:
         self.settings: Settings = load_settings(paths, cwd).settings
         supplies = Supplies(cwd, paths, self.settings, trusted=trust_status(cwd, paths).trusted)
         own = supplies.rules.rules
-        names = {rule.name for rule in own} | {*self.settings.ttsr.disabled_rules}
+        replaced = {rule.name for rule in own if rule.trusted and rule.bucket == "stream"}
+        names = replaced | {*self.settings.ttsr.disabled_rules}
         with_tau = bundled_rules() if self.settings.rules.enabled and self.settings.ttsr.builtin_rules else []
         self.all = [*own, *(rule for rule in with_tau if rule.name not in names)]
 
@@ -65,33 +69,15 @@ class _Rules:
 
 def run(argv: Sequence[str]) -> int:
     """Run `tau rules`. Raises TauError."""
-    words, options = _split(argv)
-    action = words[0] if words else "list"
-    if action == "list" and len(words) <= 1 and options.keys() <= {"--json"}:
-        return _list("--json" in options)
-    if action == "show" and len(words) == 2 and not options:
-        return _show(words[1])
-    if action == "test" and len(words) >= 3 and "--json" not in options:
-        return _test(words[1], " ".join(words[2:]), options)
+    parsed = parse_subcommand("rules", argv)
+    action, *rest = parsed.words or ["list"]
+    if action == "list" and not rest and parsed.values.keys() <= {"json"}:
+        return _list(parsed.has("json"))
+    if action == "show" and len(rest) == 1 and not parsed.values:
+        return _show(rest[0])
+    if action == "test" and len(rest) > 1 and not parsed.has("json"):
+        return _test(rest[0], " ".join(rest[1:]), parsed)
     raise UsageError(usage_line("rules"))
-
-
-def _split(argv: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    words: list[str] = []
-    options: dict[str, str] = {}
-    rest = iter(argv)
-    for word in rest:
-        if word == "--":
-            words += rest
-        elif word == "--json":
-            options[word] = ""
-        elif word in ("--source", "--tool", "--path"):
-            options[word] = next(rest, "")
-        elif word.startswith("--"):
-            raise UsageError(usage_line("rules"))
-        else:
-            words.append(word)
-    return words, options
 
 
 def _list(as_json: bool) -> int:
@@ -109,7 +95,7 @@ def _list(as_json: bool) -> int:
         for rule in rules
     ]
     if as_json:
-        return write_stdout(json.format(json.encode(rows), indent=2).decode() + "\n")
+        return write_json(rows)
     lines = []
     for row in rows:
         place = "comes with tau" if row.provider == BUNDLED_PROVIDER else row.path
@@ -137,13 +123,11 @@ def _show(name: str) -> int:
     return write_stdout("\n".join([*lines, "", rule.body(), ""]))
 
 
-def _test(name: str, text: str, options: dict[str, str]) -> int:
-    source = SOURCES.get(options.get("--source") or "tool")
-    if source is None:
-        raise UsageError(f"The source is one of: {', '.join(SOURCES)}.")
+def _test(name: str, text: str, parsed: ParsedArgs) -> int:
+    source = SOURCES[parsed.value("source") or "tool"]
     rules = _Rules()
     rule = rules.find(name)
-    tool, path = options.get("--tool") or "write", options.get("--path") or ""
+    tool, path = parsed.value("tool") or "write", parsed.value("path") or ""
     compiled = patterns.RulePatterns([rule])
     lines = _why_not(rule, rules.settings, source, tool, path)
     lines += [f"Note: {problem}." for problem in compiled.problems.get(rule.name, ())]
@@ -169,7 +153,7 @@ def _why_not(rule: RuleFile, settings: Settings, source: Source, tool: str, path
     if rule.bucket != "stream":
         reasons.append("It has no condition, so it watches nothing.")
     elif not any(scope.covers(source, tool) for scope in rule.scope):
-        reasons.append(f"Its scope does not cover {source}{f' of {tool}' if source == 'tool' else ''}.")
+        reasons.append(f"Its scope does not cover {source}{f' calls of {tool}' if source == 'tool' else ''}.")
     elif not rule.covers_paths(source, tool, [path] if path else []):
         reasons.append(f"Its globs do not cover {path}." if path else "Its globs need a file: add --path.")
     if settings.ttsr.repeat_mode == "once":

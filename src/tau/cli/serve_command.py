@@ -14,9 +14,9 @@ from tau.base.errors import UsageError
 from tau.base.files import mode_of, typed_path
 from tau.base.late import late
 from tau.cli.main import run_mode
-from tau.cli.parse import ParsedArgs, parse
+from tau.cli.parse import ParsedArgs
 from tau.cli.signals import Signals
-from tau.cli.subcommand_flags import own_flags
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.modes.exit_status import DONE
@@ -38,9 +38,7 @@ MISSING = (
 
 def start(words: list[str]) -> int:
     """Run the subcommand. Raises TauError."""
-    parsed = parse(words, own_flags("serve"))
-    if parsed.problem:
-        raise UsageError(parsed.problem)
+    parsed = parse_subcommand("serve", words, common=True)
     return run_mode(parsed, "serve")
 
 

@@ -6,12 +6,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, json
+from msgspec import json
 
 from tau.base.errors import SessionError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.text import clean_line
+from tau.cli.parse import ParsedArgs
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.coding.session import entries as s
 from tau.coding.session.snippets import one_line
 from tau.coding.session.storage import trash as trashes
@@ -31,22 +33,6 @@ table = late("tau.cli.sessions_table")
 
 LIMIT = 20
 MANY_FILES = 1_000  # to read, before we print a notice
-_SWITCHES = {"--all", "--json", "--here"}
-
-
-class _SessionsArgs(Struct, frozen=True):
-    words: list[str]
-    switches: set[str]
-    limit: int | None
-
-    @property
-    def as_json(self) -> bool:
-        return "--json" in self.switches
-
-    @property
-    def most(self) -> int | None:
-        """How many to show; JSON output is unlimited by default."""
-        return self.limit if self.limit is not None or self.as_json else LIMIT
 
 
 class _SessionAccess:
@@ -80,7 +66,7 @@ def run(words: Sequence[str]) -> int:
     """Run `tau sessions`. Raises UsageError and SessionError."""
     if words and words[0] == "export":  # has its own options
         return _export(list(words[1:]))
-    call = _parse(words)
+    call = parse_subcommand("sessions", words)
     action = call.words[0] if call.words else "list"
     if action not in _ACTIONS:
         raise UsageError(f'Unknown action "{action}"; use one of {", ".join(ACTIONS)}.')
@@ -101,37 +87,23 @@ def titles_here() -> list[tuple[str, str]]:
         return [(ids[row.id], title_of(row.summary)) for row in rows]
 
 
-def _parse(words: Sequence[str]) -> _SessionsArgs:
-    rest, plain, switches, limit = list(words), [], set(), None
-    while rest:
-        word = rest.pop(0)
-        if word == "--":
-            plain += rest
-            break
-        if word == "--limit" or word.startswith("--limit="):
-            value = word.partition("=")[2] if "=" in word else rest.pop(0) if rest else ""
-            if not value.isdecimal() or not int(value):
-                raise UsageError(f'--limit takes a number from 1, not "{value}".')
-            limit = int(value)
-        elif word in _SWITCHES:
-            switches.add(word)
-        elif word.startswith("-") and len(word) > 1:
-            raise UsageError(
-                f'Unknown option "{word}"; use --all, --here, --json, --limit or --help. '
-                "Put -- before words that start with a dash."
-            )
-        else:
-            plain.append(word)
-    return _SessionsArgs(plain, switches, limit)
+def _limit(parsed: ParsedArgs) -> int | None:
+    """How many to show; JSON output is unlimited by default."""
+    value = parsed.value("limit")
+    if value is None:
+        return None if parsed.has("json") else LIMIT
+    if not value.isdecimal() or not int(value):
+        raise UsageError(f'--limit takes a number from 1, not "{value}".')
+    return int(value)
 
 
-def _list(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
-    everywhere = "--all" in call.switches
+def _list(access: _SessionAccess, call: ParsedArgs, out: OutputStream) -> None:
+    everywhere = call.has("all")
     rows = access.index.sessions(None if everywhere else access.store.folder)
     if not everywhere:
         rows = access.in_current_folder(rows)
-    shown = rows[: call.most]
-    if call.as_json:
+    shown = rows[: _limit(call)]
+    if call.has("json"):
         _write_json(out, [table.session_to_json(row) for row in shown])
     elif not rows:
         where = "yet" if everywhere else f"in {access.here} yet; --all shows other folders"
@@ -141,10 +113,10 @@ def _list(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> Non
         out.text(table.format_sessions(shown, ids, len(rows), by_folder=everywhere))
 
 
-def _search(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
-    folder = access.store.folder if "--here" in call.switches else None
-    found = searching.search(access.index, call.words[1:], folder=folder, limit=call.most)
-    if call.as_json:
+def _search(access: _SessionAccess, call: ParsedArgs, out: OutputStream) -> None:
+    folder = access.store.folder if call.has("here") else None
+    found = searching.search(access.index, call.words[1:], folder=folder, limit=_limit(call))
+    if call.has("json"):
         _write_json(out, [table.hit_to_json(hit) for hit in found.hits])
     elif not found.hits:
         words = " ".join(call.words[1:])
@@ -154,7 +126,7 @@ def _search(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> N
         out.text(table.format_hits(found, ids))
 
 
-def _show(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
+def _show(access: _SessionAccess, call: ParsedArgs, out: OutputStream) -> None:
     log = access.store.open(access.store.find_path(call.words[1]), read_only=True)
     with closing(log):
         conversation.show(log, out)
@@ -162,7 +134,7 @@ def _show(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> Non
         tell(warning)
 
 
-def _rename(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
+def _rename(access: _SessionAccess, call: ParsedArgs, out: OutputStream) -> None:
     name = one_line(" ".join(call.words[2:]), NAME_CHARS)
     path = access.store.find_path(call.words[1])
     try:
@@ -177,7 +149,7 @@ def _rename(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> N
     out.text(f'Renamed the session to "{name}".\n' if name else "Removed the session's name.\n")
 
 
-def _delete(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
+def _delete(access: _SessionAccess, call: ParsedArgs, out: OutputStream) -> None:
     paths = [access.store.find_path(wanted) for wanted in call.words[1:]]
     for path in dict.fromkeys(paths):
         found = read_session(os.fsencode(path))
@@ -189,10 +161,10 @@ def _delete(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> N
         )
 
 
-def _restore(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
+def _restore(access: _SessionAccess, call: ParsedArgs, out: OutputStream) -> None:
     content = access.trash.content()
     if len(call.words) == 1:
-        if call.as_json:
+        if call.has("json"):
             _write_json(out, content)
         else:
             out.text(table.format_trash(content))
@@ -216,12 +188,12 @@ def _export(words: list[str]) -> int:
     return export_command.run(words)
 
 
-def _reindex(access: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
+def _reindex(access: _SessionAccess, call: ParsedArgs, out: OutputStream) -> None:
     count = access.index.rebuild()
     out.text(f"Rebuilt the index from {count} session {'file' if count == 1 else 'files'}.\n")
 
 
-_Action = Callable[[_SessionAccess, _SessionsArgs, OutputStream], None]
+_Action = Callable[[_SessionAccess, ParsedArgs, OutputStream], None]
 _ANY = range(1, 1_000)
 
 _ACTIONS: dict[str, tuple[_Action, Sequence[int], str]] = {

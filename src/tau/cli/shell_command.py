@@ -16,6 +16,7 @@ from tau.base.files import typed_path
 from tau.base.run import Limits, LocalRunner
 from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.coding.sandbox import LateSandbox
 from tau.config.layers import load_settings
@@ -24,13 +25,13 @@ from tau.config.settings import Settings
 from tau.modes.line_input import InputInterrupted, LineReader
 from tau.modes.output_stream import OutputStream, tell
 
-MAX_MS = 3_600_000
+MAX_MS, DEFAULT_MS = 3_600_000, 300_000
 
 
 class _ShellArgs(Struct, frozen=True):
     cwd: Path
-    timeout_ms: int = 300_000
-    snapshot: bool = True
+    timeout_ms: int
+    snapshot: bool
 
 
 def run(words: Sequence[str]) -> int:
@@ -39,23 +40,16 @@ def run(words: Sequence[str]) -> int:
 
 
 def parse(words: Sequence[str]) -> _ShellArgs:
-    cwd, timeout_ms, snapshot = current_folder(), 300_000, True
-    rest = iter(words)
-    for word in rest:
-        if word == "--no-snapshot":
-            snapshot = False
-        elif word == "-C":
-            cwd = typed_path(next(rest, "")).absolute()
-            if not cwd.is_dir():
-                raise UsageError(f'Folder "{cwd}" not found.')
-        elif word == "-t":
-            number = next(rest, "")
-            if not number.isdecimal() or not 0 < int(number) <= MAX_MS:
-                raise UsageError(f"-t takes milliseconds, from 1 to {MAX_MS:,}.")
-            timeout_ms = int(number)
-        else:
-            raise UsageError(usage_line("shell"))
-    return _ShellArgs(cwd, timeout_ms, snapshot)
+    parsed = parse_subcommand("shell", words)
+    if parsed.words:
+        raise UsageError(usage_line("shell"))
+    folder, number = parsed.value("C"), parsed.value("t") or str(DEFAULT_MS)
+    cwd = current_folder() if folder is None else typed_path(folder).absolute()
+    if not cwd.is_dir():
+        raise UsageError(f'Folder "{cwd}" not found.')
+    if not number.isdecimal() or not 0 < int(number) <= MAX_MS:
+        raise UsageError(f"-t takes milliseconds, from 1 to {MAX_MS:,}.")
+    return _ShellArgs(cwd, int(number), not parsed.has("no-snapshot"))
 
 
 async def _run(args: _ShellArgs) -> int:

@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from msgspec import Struct, json
-
 from tau.backends.ssh.hosts import (
     HostScope,
     HostTable,
@@ -19,71 +17,40 @@ from tau.backends.ssh.hosts import (
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
+from tau.cli.json_output import write_json
+from tau.cli.parse import ParsedArgs
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.config.paths import Paths, current_folder, user_paths
+from tau.modes.columns import align_rows
 from tau.modes.output_stream import OutputStream, tell
 
 asyncio = late("asyncio")
 connecting = late("tau.backends.ssh.connections")
 infos = late("tau.backends.ssh.info")
 
-VALUES = ("--host", "--user", "--port", "--key", "--desc", "--scope")
-SWITCHES = ("--compat", "--no-compat", "--json")
 SCOPES: tuple[HostScope, ...] = ("user", "project")
-
-
-class _SshArgs(Struct, frozen=True):
-    """The words after the action, and the options with their values."""
-
-    words: Sequence[str]
-    options: dict[str, str]
-
-    @property
-    def as_json(self) -> bool:
-        return "--json" in self.options
 
 
 def run(words: Sequence[str]) -> int:
     """Run `tau ssh`. Raises UsageError, ConfigError; ToolError if the connection fails."""
-    given, options = _split(words)
-    action, arguments = (given[0], given[1:]) if given else ("list", [])
+    args = parse_subcommand("ssh", words)
+    action, *args.words = args.words or ["list"]
     if action not in ACTIONS:
         raise UsageError(f'Unknown action "{action}"; use one of {", ".join(ACTIONS)}.')
     do, most, allowed = ACTIONS[action]
-    surplus = sorted(set(options) - set(allowed))
+    surplus = sorted(set(args.values) - set(allowed.split()))
     if surplus:
-        raise UsageError(f"tau ssh {action} has no option {surplus[0]}.")
-    if len(arguments) > most or (most and not arguments):
+        raise UsageError(f"tau ssh {action} takes no --{surplus[0]}.")
+    if len(args.words) > most or (most and not args.words):
         raise UsageError(f"Usage: tau ssh {action}{FORMS[action]}.")
-    return do(user_paths(os.environ), _SshArgs(arguments, options))
+    return do(user_paths(os.environ), args)
 
 
-def _split(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    given: list[str] = []
-    options: dict[str, str] = {}
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
-        if not word.startswith("-"):
-            given.append(word)
-            continue
-        name, sign, value = word.partition("=")
-        if name in SWITCHES and not sign:
-            options[name] = ""
-        elif name not in VALUES:
-            raise UsageError(f'Unknown option "{name}"; see tau ssh --help.')
-        elif sign or rest:
-            options[name] = value if sign else rest.pop(0)
-        else:
-            raise UsageError(f"{name} needs a value.")
-    return given, options
-
-
-def _list(paths: Paths, args: _SshArgs) -> int:
+def _list(paths: Paths, args: ParsedArgs) -> int:
     found = _load(paths)
     cache = infos.InfoCache(infos.info_folder(paths))
-    if args.as_json:
-        _write_json([_row(host, cache.get(host)) for host in found.hosts.values()])
-        return 0
+    if args.has("json"):
+        return write_json([_row(host, cache.get(host)) for host in found.hosts.values()])
     if not found.hosts:
         OutputStream().text("No hosts; add one with tau ssh add NAME [USER@]HOST.\n")
         return 0
@@ -93,32 +60,27 @@ def _list(paths: Paths, args: _SshArgs) -> int:
         rows.append(
             (host.name, host.target, "-" if info is None else str(info), str(host.source), host.description)
         )
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = (
-        "  ".join([*(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]])
-        for row in rows
-    )
-    OutputStream().text("".join(f"{line.rstrip()}\n" for line in lines))
+    OutputStream().text("\n".join([*align_rows(rows), ""]))
     return 0
 
 
-def _add(paths: Paths, args: _SshArgs) -> int:
+def _add(paths: Paths, args: ParsedArgs) -> int:
     name = args.words[0]
-    target = args.words[1] if len(args.words) == 2 else args.options.get("--host", "")
+    target = args.words[1] if len(args.words) == 2 else args.value("host") or ""
     user, _, address = target.rpartition("@")
-    user = args.options.get("--user", user)
-    if not address or (len(args.words) == 2 and "--host" in args.options):
+    user = args.value("user") or user
+    if not address or (len(args.words) == 2 and args.has("host")):
         raise UsageError(f"Usage: tau ssh add{FORMS['add']}.")
-    if "--compat" in args.options and "--no-compat" in args.options:
+    if args.has("compat") and args.has("no-compat"):
         raise UsageError("--compat and --no-compat cannot be used together.")
-    port = args.options.get("--port")
+    port = args.value("port")
     fields: dict[str, Any] = {
         "host": address,
         "username": user or None,
         "port": int(port) if port and port.isascii() and port.isdigit() else port,
-        "keyPath": args.options.get("--key"),
-        "description": args.options.get("--desc"),
-        "compat": "--compat" in args.options if {"--compat", "--no-compat"} & set(args.options) else None,
+        "keyPath": args.value("key"),
+        "description": args.value("desc"),
+        "compat": True if args.has("compat") else False if args.has("no-compat") else None,
     }
     path = managed_file(_scope(args) or "user", paths, current_folder())
     add_host(path, name, {field: value for field, value in fields.items() if value is not None})
@@ -129,7 +91,7 @@ def _add(paths: Paths, args: _SshArgs) -> int:
     return 0
 
 
-def _remove(paths: Paths, args: _SshArgs) -> int:
+def _remove(paths: Paths, args: ParsedArgs) -> int:
     (name,) = args.words
     scope = _scope(args)
     files = [managed_file(one, paths, current_folder()) for one in (SCOPES if scope is None else (scope,))]
@@ -143,7 +105,7 @@ def _remove(paths: Paths, args: _SshArgs) -> int:
     raise UsageError(f'No host "{name}" in {" or ".join(map(str, files))}.')
 
 
-def _test(paths: Paths, args: _SshArgs) -> int:
+def _test(paths: Paths, args: ParsedArgs) -> int:
     """Raises ToolError with the message of ssh if the host is unreachable."""
     (name,) = args.words
     hosts = _load(paths).hosts
@@ -154,10 +116,9 @@ def _test(paths: Paths, args: _SshArgs) -> int:
     began = time.monotonic()
     info = asyncio.run(_probe(paths, host))
     took_ms = round((time.monotonic() - began) * 1000)
-    if args.as_json:
-        _write_json({**_row(host, info), "ms": took_ms})
-    else:
-        OutputStream().text(f"{name} ({host.target}) answers: {info}.\n")
+    if args.has("json"):
+        return write_json({**_row(host, info), "ms": took_ms})
+    OutputStream().text(f"{name} ({host.target}) answers: {info}.\n")
     return 0
 
 
@@ -170,23 +131,20 @@ async def _probe(paths: Paths, host: SshHost) -> Any:
         runner.close()
 
 
-_Action = Callable[[Paths, _SshArgs], int]
+_Action = Callable[[Paths, ParsedArgs], int]
 
 FORMS = {"list": " [--json]", "add": " NAME [USER@]HOST", "remove": " NAME", "test": " NAME"}
-# The function, the maximum number of words, and the options.
-ACTIONS: dict[str, tuple[_Action, int, Sequence[str]]] = {
-    "list": (_list, 0, ("--json",)),
-    "add": (_add, 2, (*VALUES, "--compat", "--no-compat")),
-    "remove": (_remove, 1, ("--scope",)),
-    "test": (_test, 1, ("--json",)),
+# The function, the maximum number of words, and the flags.
+ACTIONS: dict[str, tuple[_Action, int, str]] = {
+    "list": (_list, 0, "json"),
+    "add": (_add, 2, "host user port key desc scope compat no-compat"),
+    "remove": (_remove, 1, "scope"),
+    "test": (_test, 1, "json"),
 }
 
 
-def _scope(args: _SshArgs) -> HostScope | None:
-    value = args.options.get("--scope")
-    if value is not None and value not in SCOPES:
-        raise UsageError(f'--scope takes user or project, not "{value}".')
-    return next((scope for scope in SCOPES if scope == value), None)
+def _scope(args: ParsedArgs) -> HostScope | None:
+    return next((scope for scope in SCOPES if scope == args.value("scope")), None)
 
 
 def _load(paths: Paths) -> HostTable:
@@ -211,7 +169,3 @@ def _row(host: SshHost, info: Any) -> dict[str, Any]:
         "shell": None if info is None else info.shell,
         "compatShell": None if info is None else info.compat_shell,
     }
-
-
-def _write_json(value: Any) -> None:
-    OutputStream().write(json.format(json.encode(value), indent=2) + b"\n")

@@ -10,6 +10,7 @@ from msgspec import DecodeError, json
 from tau.ai.wire import ImageContent
 from tau.base.errors import ToolError, UsageError
 from tau.base.text import plain
+from tau.cli.json_output import write_json
 from tau.cli.subcommand_help import usage_line
 from tau.modes.output_stream import STDOUT, OutputStream
 from tau.sdk import call_tool
@@ -28,9 +29,7 @@ def run(name: str, words: list[str]) -> int:
         return 1
     out = OutputStream(STDOUT)
     if "--json" in flags:
-        out.write(
-            json.format(json.encode({"content": output.content, "details": output.details}), indent=2) + b"\n"
-        )
+        write_json({"content": output.content, "details": output.details})
         return 1 if output.is_error else 0
     for part in output.content:
         if isinstance(part, ImageContent):

@@ -7,7 +7,9 @@ from pathlib import Path
 from msgspec import json, to_builtins
 
 from tau.base.errors import UsageError
+from tau.base.text import quantity
 from tau.cli.main import write_stdout
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.config import project_rules
 from tau.config.layers import load_settings
@@ -20,10 +22,10 @@ ACTIONS = ("list", "add", "remove", "show")
 
 def run(argv: Sequence[str]) -> int:
     """Run `tau trust`. Raises TauError."""
-    words = [word for word in argv if word != "--json"]
-    as_json = "--json" in argv
-    action = words[0] if words else "show"
-    if len(words) > 1 or action not in ACTIONS or (as_json and action in ("add", "remove")):
+    parsed = parse_subcommand("trust", argv)
+    as_json = parsed.has("json")
+    action = parsed.words[0] if parsed.words else "show"
+    if len(parsed.words) > 1 or action not in ACTIONS or (as_json and action in ("add", "remove")):
         raise UsageError(usage_line("trust"))
     paths, cwd = user_paths(os.environ), current_folder()
     store = TrustStore(paths)
@@ -51,8 +53,8 @@ def _list(store: TrustStore, *, as_json: bool) -> str:
     if not snapshots:
         return "You have not trusted any repository.\n"
     lines = [
-        f"{one.at[:10]}  {'refused' if one.refused else 'trusted'}  {one.root}  {len(one.items)} files"
-        + ("" if Path(one.root).is_dir() else "  (gone)")
+        f"{one.at[:10]}  {'refused' if one.refused else 'trusted'}  {one.root}"
+        f"  {quantity(len(one.items), 'file')}{'' if Path(one.root).is_dir() else '  (gone)'}"
         for one in snapshots
     ]
     return "\n".join([*lines, ""])

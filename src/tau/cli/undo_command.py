@@ -4,13 +4,13 @@ import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from tau.base.errors import UsageError
 from tau.base.files import modified_ns, typed_path
 from tau.base.run import LocalRunner
-from tau.cli.subcommand_help import usage_line
+from tau.cli.parse import ParsedArgs
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.coding.session.storage.header import read_header
 from tau.coding.session.storage.session_store import SessionStore
 from tau.coding.undo.command_watch import recover
@@ -23,24 +23,18 @@ from tau.config.paths import current_folder
 from tau.modes.output_stream import OutputStream, tell
 from tau.sdk import session_store
 
-SWITCHES = ("list", "dry-run", "redo", "force")
 
-
-class _UndoArgs(Struct, frozen=True, kw_only=True):
-    switches: frozenset[str] = frozenset()
-    session: str | None = None
-    turns: int = 1
-    paths: tuple[Path, ...] = ()
-
-    def has(self, switch: str) -> bool:
-        return switch in self.switches
+class _UndoArgs(NamedTuple):
+    flags: ParsedArgs
+    turns: int
+    paths: tuple[Path, ...]
 
 
 def run(words: Sequence[str]) -> int:
     """Return 0 if everything was undone, 1 if something was skipped. Raises UsageError and SessionError."""
     args = parse(words)
     cwd = current_folder()
-    folder = _history_folder(session_store(os.environ, cwd), args, cwd)
+    folder = _history_folder(session_store(os.environ, cwd), args.flags.value("session"), cwd)
     runner = LocalRunner()
     try:
         if not asyncio.run(recover(folder, runner)):
@@ -49,16 +43,16 @@ def run(words: Sequence[str]) -> int:
         runner.close()
     undo = Undo(folder, warn=tell)
     out = OutputStream()
-    if args.has("list"):
+    if args.flags.has("list"):
         lines = turn_lines(undo.turns(), cwd) or ["No file changes are recorded in this session."]
         out.text("\n".join([*lines, ""]))
         return 0
-    forced = args.paths if args.has("force") else ()
-    if args.has("redo"):
+    forced = args.paths if args.flags.has("force") else ()
+    if args.flags.has("redo"):
         plan = undo.redo_plan(force=forced)
     else:
         plan = undo.plan(count=args.turns, paths=args.paths, force=forced)
-    if args.has("dry-run"):
+    if args.flags.has("dry-run"):
         out.text("\n".join([*plan_lines(plan, cwd), ""]))
         return 1 if plan.conflicts or plan.unrestorable else 0
     result = undo.apply(plan)
@@ -68,48 +62,33 @@ def run(words: Sequence[str]) -> int:
 
 def parse(words: Sequence[str]) -> _UndoArgs:
     """Raises UsageError. A number means turns; write a file with such a name as `./2`."""
-    switches: set[str] = set()
-    session: str | None = None
-    turns = 0
-    paths: list[Path] = []
-    rest = iter(words)
-    for word in rest:
-        name, _, value = word.removeprefix("--").partition("=")
-        if not word.startswith("-"):
-            if word.isdecimal() and not turns:
-                turns = int(word)
-                if turns == 0:
-                    raise UsageError("Cannot undo 0 turns; use 1 or more.")
-            else:
-                paths.append(typed_path(word))
-        elif name == "session":
-            session = value or next(rest, None)
-            if session is None:
-                raise UsageError(f"--session needs a session id. {usage_line('undo')}")
-        elif name in SWITCHES and not value:
-            switches.add(name)
-        else:
-            raise UsageError(f'Unknown option "{word}". {usage_line("undo")}')
-    if "force" in switches and not paths:
+    parsed = parse_subcommand("undo", words)
+    numbers = [word for word in parsed.words if word.isdecimal()][:1]
+    turns = int(numbers[0]) if numbers else 1
+    if turns == 0:
+        raise UsageError("Cannot undo 0 turns; use 1 or more.")
+    names = list(parsed.words)
+    for number in numbers:
+        names.remove(number)
+    if parsed.has("force") and not names:
         raise UsageError("--force needs the names of the changed files to undo anyway.")
-    if "redo" in switches and (turns or (paths and "force" not in switches)):
+    if parsed.has("redo") and (numbers or (names and not parsed.has("force"))):
         raise UsageError("--redo reverts the whole last undo; it takes no turns or files.")
-    return _UndoArgs(switches=frozenset(switches), session=session, turns=turns or 1, paths=tuple(paths))
+    return _UndoArgs(parsed, turns, tuple(map(typed_path, names)))
 
 
-def _history_folder(store: SessionStore, args: _UndoArgs, cwd: Path) -> Path:
+def _history_folder(store: SessionStore, session: str | None, cwd: Path) -> Path:
     """The history of the named session, or of this folder's session with the latest change."""
-    if args.session is not None:
-        folder = store.artifacts_folder(store.find_path(args.session)) / FOLDER_NAME
+    if session is not None:
+        folder = store.artifacts_folder(store.find_path(session)) / FOLDER_NAME
         if not (folder / FILE_NAME).exists():
-            raise UsageError(f'The agent changed no files in session "{args.session}".')
+            raise UsageError(f'The agent changed no files in session "{session}".')
         return folder
     journals = sorted(store.folder.glob(f"*/{FOLDER_NAME}/{FILE_NAME}"), key=modified_ns, reverse=True)
     unwatched: dict[str, None] = {}
     for journal in journals:
         folder = journal.parent
-        session = folder.parent.with_name(f"{folder.parent.name}.jsonl")
-        if not _belongs_to(session, cwd):
+        if not _belongs_to(folder.parent.with_name(f"{folder.parent.name}.jsonl"), cwd):
             continue
         records = load(folder)
         if _has_changes(records):

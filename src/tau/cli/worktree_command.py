@@ -17,7 +17,9 @@ from tau.backends.isolation.merge import diff_text, find_changes, merge_files, s
 from tau.base.errors import TauError, UsageError
 from tau.base.files import locked
 from tau.base.run import LocalRunner
+from tau.base.text import quantity
 from tau.cli.main import write_stdout
+from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.github.checkouts import list_worktrees
@@ -29,13 +31,13 @@ ACTIONS = ("list", "show", "apply", "clean")
 
 def run(argv: Sequence[str]) -> int:
     """Run `tau worktree`. Raises TauError."""
-    dry = "--dry-run" in argv
-    action, *rest = [word for word in argv if word != "--dry-run"] or ["list"]
+    parsed = parse_subcommand("worktree", argv)
+    action, *rest = parsed.words or ["list"]
     if action == "list" and not rest:
         rows = [*map(_line, _all()), *(f"{path.name}  pull request  {path}" for path in _pull_requests())]
         return write_stdout("".join(f"{row}\n" for row in rows) or "No copies.\n")
     if action == "clean" and not rest:
-        return asyncio.run(_clean(dry=dry))
+        return asyncio.run(_clean(dry=parsed.has("dry-run")))
     if action in ("show", "apply") and len(rest) == 1:
         return asyncio.run(_show(_find(rest[0])) if action == "show" else _apply(_find(rest[0])))
     raise UsageError(usage_line("worktree"))
@@ -101,7 +103,7 @@ async def _apply(copy: RepositoryCopy) -> int:
             await remove_workspace(copy)
     finally:
         runner.close()
-    return write_stdout(f"Merged {len(outcome.files)} files into {copy.info.root}.\n")
+    return write_stdout(f"Merged {quantity(len(outcome.files), 'file')} into {copy.info.root}.\n")
 
 
 async def _clean(*, dry: bool) -> int:
@@ -124,7 +126,9 @@ async def _clean(*, dry: bool) -> int:
                 continue
             if changes.files or changes.repositories:
                 saved = "" if dry else f"; patch: {patch}"
-                lines.append(f"Kept {copy.folder.name}: {len(changes.files)} changed files{saved}.")
+                lines.append(
+                    f"Kept {copy.folder.name}: {quantity(len(changes.files), 'changed file')}{saved}."
+                )
             else:
                 if not dry:
                     await remove_workspace(copy)

@@ -51,6 +51,7 @@ class SessionResources(Struct, frozen=True, kw_only=True):
     github: "GithubAccess | None" = None
     warnings: list[str] = []
     hooks: list[Hooks] = []
+    services: AsyncExitStack | None = None  # ends what a tool keeps between its calls
 
 
 async def open_resources(
@@ -76,6 +77,7 @@ async def open_resources(
         github = github_access.GithubAccess(outside or runner, cwd, paths, settings.github)
         services.push_async_callback(github.background.close)
     known = SessionResources(shell=shell, kernels=kernels, sandbox=sandbox, memory=memory, github=github)
+    known = replace(known, services=services)
     if settings.browser.enabled and find_browser(environ) is not None and has_browser_driver():
         browser = late_browsers.LateBrowser(runner, settings, sandbox, environ)
         await services.enter_async_context(browser)

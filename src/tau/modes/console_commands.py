@@ -1,6 +1,6 @@
 """Slash commands and shell lines of the plain conversation."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from tau.coding.session.session import Session
 from tau.coding.session.tree_rows import draw_row
 from tau.config.paths import user_paths
 from tau.modes import command_table
+from tau.modes.columns import align_rows
 from tau.modes.command_table import PLAIN, ROWS
 from tau.modes.plain_transcript import PlainTranscript
 
@@ -80,13 +81,13 @@ class ConsoleCommands:
         self._transcript.line(self._help_text)
 
     async def _session(self, rest: str) -> None:
-        self._transcript.line(_columns(report.info_rows(self._open_session)))
+        self._transcript.line("\n".join(align_rows(report.info_rows(self._open_session))))
 
     async def _usage(self, rest: str) -> None:
         rows, note = report.usage_rows(self._open_session)
         if not rows:
             raise TauError("No usage yet.")
-        self._transcript.line(_columns([report.USAGE_HEAD, *rows]))
+        self._transcript.line("\n".join(align_rows([report.USAGE_HEAD, *rows])))
         self._transcript.line("\n".join([note, *report.limit_lines(self._open_session)]))
 
     async def _context(self, rest: str) -> None:
@@ -101,7 +102,7 @@ class ConsoleCommands:
             (name, f"{tokens:,} tokens", report.share_text(tokens, window))
             for name, tokens in (*parts, ("free", max(window - used, 0)))
         ]
-        self._transcript.line(_columns(rows))
+        self._transcript.line("\n".join(align_rows(rows)))
         for path, size in report.file_rows(session):
             self._transcript.line(f"{path}: {size}")
         self._transcript.line(report.advice(session, window))
@@ -121,7 +122,7 @@ class ConsoleCommands:
         jobs = self._open_session.jobs.list()
         if not jobs:
             raise TauError("No background jobs are running or recently finished.")
-        self._transcript.line(_columns([(job.id, job.status, job.label) for job in jobs]))
+        self._transcript.line("\n".join(align_rows([(job.id, job.status, job.label) for job in jobs])))
 
     async def _model(self, rest: str) -> None:
         session = self._open_session
@@ -233,14 +234,6 @@ async def _applied(session: Session, make_plan: Callable[[Any], Any]) -> str:
         raise TauError("This session has no file history.")
     plan, result = await recorder.change_back(make_plan)
     return "\n".join([*undo_report.result_lines(result, session.cwd), undo_report.summary(plan, result)])
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of cells, aligned."""
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
 
 
 async def _run_extension(extensions: SessionExtensions, text: str) -> None:

@@ -43,7 +43,7 @@ async def run_verb(servers: LanguageServers, words: Sequence[str]) -> LspReport:
 
 async def _restart(servers: LanguageServers, names: Sequence[str]) -> LspReport:
     await servers.look_again(force=True)
-    usable = {spec.name: spec for spec in servers.found.usable}
+    usable = {spec.name: spec for spec in servers.found.usable if not spec.prints_json}
     unknown = [name for name in names if name not in usable]
     if unknown:
         raise UsageError(

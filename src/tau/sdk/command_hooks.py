@@ -103,6 +103,10 @@ class LateHooks(HookChain):
             emit(Notice("warning", problem, "hooks"))
         if hook_files.NESTED in parts.environ:  # tau in a hook: only what guards it, else this may never end
             table = hook_files.HookTable([hook for hook in table.hooks if hook.is_guard])
+        if parts.options.agent is not None:
+            table = hook_files.HookTable(
+                [hook for hook in table.hooks if hook.event not in hook_files.OF_THE_USERS]
+            )
         if not table.active:
             return table
         running = dispatcher.HookDispatcher(
@@ -126,7 +130,7 @@ class LateHooks(HookChain):
             ),
         )
         await self._services.enter_async_context(running)
-        self._loaded = command_hooks.CommandHooks(running)
+        self._loaded = command_hooks.CommandHooks(running, is_agent=parts.options.agent is not None)
         parts.environment.events.watch(self._loaded.on_event)
         self._hooks.append(self._loaded)
         return table

@@ -20,6 +20,7 @@ from tau.ai.dialect import Request
 from tau.ai.faux import Act, Count, Fail, Faux, FauxStep, Say, Stop, Think, Use, Wait
 from tau.base.errors import TauError
 from tau.coding.session.session import Session
+from tau.ext.extensions.api import ExtensionAPI
 from tau.ext.extensions.calls import DaemonThreads
 from tau.ext.extensions.host import ExtensionHost
 from tau.sdk import SessionOptions, create_session
@@ -242,13 +243,17 @@ async def _let_run(threads: DaemonThreads) -> None:
             await asyncio.sleep(0)
 
 
+def _nothing(tau: ExtensionAPI) -> None:
+    """The extension of a test that is about a plugin."""
+
+
 async def _awaited(work: Any) -> Any:
     return await work
 
 
 @contextmanager
 def run(
-    extension: Callable[..., Any],
+    extension: Callable[..., Any] | Path,
     replies: Sequence[Sequence[FauxStep]] = ((Say("ok"),),),
     *,
     answers: Sequence[Any] = (),
@@ -258,8 +263,10 @@ def run(
 ) -> Iterator[ExtensionTest]:
     """A session in `cwd`, or a temporary folder, with its own home; everything is allowed.
 
-    `replies` are the model's answers, `answers` those of the user to dialogs.
+    `extension` is a function, or the folder of a plugin, which is used with all it has. `replies` are the
+    model's answers, `answers` those of the user to dialogs.
     """
+    plugin, function = (extension, _nothing) if isinstance(extension, Path) else (None, extension)
     ui, faux = ScriptedUi(answers), Faux([list(reply) for reply in replies])
     with (
         tempfile.TemporaryDirectory(prefix="tau-test-") as home,
@@ -272,8 +279,9 @@ def run(
             stream=faux.stream,
             session_dir=Path(home, "sessions"),
             settings={"tools.approvalMode": "yolo", "sandbox.mode": "off", **(settings or {})},
-            extension_functions=(extension,),
-            no_extensions=True,
+            extension_functions=(function,),
+            plugin_dirs=() if plugin is None else (plugin.resolve(),),
+            no_extensions=plugin is None,
             flags=flags or {},
             ui=ui,
         )

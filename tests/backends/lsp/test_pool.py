@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tau.backends.lsp.documents import MAX_OPEN
 from tau.backends.lsp.pool import LanguageServers
@@ -95,6 +96,22 @@ def test_diagnostics_are_about_the_file_on_disk(tmp_path: Path, script: dict[str
     asyncio.run(main())
 
 
+def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+
+    async def main() -> None:
+        async with pool_of(tmp_path, fake_spec()) as pool:
+            path.write_text("bad\n")
+            stat = path.stat()
+            assert len((await pool.check(path, wait_s=HANG_S)).diagnostics) == 1
+            for text, count in (("bed\n", 0), ("bad\n", 1)):
+                path.write_text(text)
+                os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+                assert len((await pool.check(path, wait_s=HANG_S)).diagnostics) == count
+
+    asyncio.run(main())
+
+
 def test_an_older_publish_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("fine\n")
@@ -108,6 +125,23 @@ def test_an_older_publish_is_ignored(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_an_empty_answer_before_the_first_look_is_not_the_answer(tmp_path: Path) -> None:
+    """As biome does: it publishes nothing, for the right version, until it has read its configuration."""
+    path = tmp_path / "a.txt"
+    path.write_text("bad\n")
+    empty = {"uri": path.as_uri(), "version": 1, "diagnostics": []}
+    row = {"range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3}}}
+    real = {**empty, "diagnostics": [{**row, "message": "bad"}]}
+    publish = "textDocument/publishDiagnostics"
+    script = {"silent": True, "textDocument/didOpen": {"notify": [[publish, empty], [publish, real, 0.05]]}}
+
+    async def main() -> None:
+        async with pool_of(tmp_path, fake_spec(**script)) as pool:
+            assert len((await pool.check(path, wait_s=HANG_S)).diagnostics) == 1
+
+    asyncio.run(main())
+
+
 def test_100_000_diagnostics_are_capped(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("bad\n" * 100_000)
@@ -116,6 +150,35 @@ def test_100_000_diagnostics_are_capped(tmp_path: Path) -> None:
         async with pool_of(tmp_path, fake_spec()) as pool:
             report = await pool.check(path, wait_s=HANG_S)
             assert 0 < len(report.diagnostics) <= 10_000
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("prints", "shown"),
+    [
+        ('[{"line": 2, "character": 5, "severity": "Error", "reason": "no", "rule_id": "r"}]', "error no"),
+        ('[{"line": 1, "character": null, "severity": "Warning", "reason": "hm"}]', "warning hm"),
+        ("Loading configuration\n[]", ""),
+        ("crashed", "fake printed no list of problems (exit code 2)"),
+        ("[5]", "fake printed no list of problems (exit code 2)"),
+    ],
+)
+def test_a_linter_without_a_server_is_run_for_each_file(tmp_path: Path, prints: str, shown: str) -> None:
+    program = tmp_path / "linter"
+    program.write_text(f"#!/bin/sh\necho '{prints}'\nexit 2\n")
+    program.chmod(0o755)
+    (tmp_path / "a.txt").write_text("x\n")
+
+    async def main() -> None:
+        spec = replace(fake_spec(), program=str(program), args=(), is_linter=True, prints_json=True)
+        async with pool_of(tmp_path, spec) as pool:
+            pool.warm_up()
+            report = await pool.check(tmp_path / "a.txt", wait_s=HANG_S)
+            found = [f"{each.level} {each.text}" for each in report.diagnostics]
+            assert [*found, *report.failed] == ([shown] if shown else [])
+            with pytest.raises(LspError, match="is not a server"):
+                await pool.server(spec)
 
     asyncio.run(main())
 

@@ -12,6 +12,7 @@ from msgspec import json
 from tau.backends.web import site_handlers
 from tau.backends.web.addresses import WebError, WebUrl, parse_web_url
 from tau.backends.web.client import GuardedRequest, WebClient, WebResponse
+from tau.backends.web.worker import PageWorker
 from tau.base.run import LocalRunner
 
 GITHUB = "api.github.com/repos/a/b"
@@ -86,6 +87,68 @@ CASES: dict[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
             }
         },
         ("# x 1", "- 1 (2026-01-01 00:00)"),
+    ),
+    "docs-rs": (
+        "docs.rs/x/latest",
+        {
+            "crates.io/api/v1/crates/x": {"crate": {"name": "x", "max_stable_version": "1"}},
+            "crates.io/api/v1/crates/x/1/readme": "<h2>Use</h2><p>Say <code>x()</code></p>",
+        },
+        ("# x 1", "## Use", "Say `x()`"),
+    ),
+    "vscode-marketplace": (
+        "marketplace.visualstudio.com/items?itemName=a.b",
+        {
+            "marketplace.visualstudio.com/_apis/public/gallery/extensionquery": {
+                "results": [
+                    {
+                        "extensions": [
+                            {
+                                "extensionName": "b",
+                                "displayName": "B",
+                                "publisher": {"displayName": "A"},
+                                "statistics": [{"statisticName": "install", "value": 5.0}],
+                                "versions": [{"version": "1.2", "lastUpdated": "2026-01-01T00:00:00Z"}],
+                            }
+                        ]
+                    }
+                ]
+            }
+        },
+        ("# B", "Publisher: A", "- install: 5", "- 1.2 (2026-01-01 00:00)"),
+    ),
+    "w3c": (
+        "www.w3.org/standards/history/x-1",
+        {
+            "api.w3.org/specifications/x-1": {"title": "X", "description": "<p>About <b>x</b></p>"},
+            "api.w3.org/specifications/x-1/versions?embed=1": {
+                "_embedded": {"version-history": [{"date": "2026-01-01", "status": "Draft", "uri": "u"}]}
+            },
+        },
+        ("# X", "About **x**", "- 2026-01-01: Draft, u"),
+    ),
+    "discourse": (
+        "forum.example.org/t/a-topic/7/3",
+        {
+            "forum.example.org/t/7.json": {
+                "title": "A topic",
+                "post_stream": {"posts": [{"username": "ann", "cooked": "<p>Say <em>hi</em></p>"}]},
+            }
+        },
+        ("# A topic", "## @ann", "Say *hi*"),
+    ),
+    "mastodon": (
+        "social.example/@ann/109876543210987654",
+        {
+            "social.example/api/v1/statuses/109876543210987654": {
+                "account": {"acct": "ann", "display_name": "Ann"},
+                "content": "<p>Hello <a href='https://x.example/'>you</a></p>",
+            },
+            "social.example/api/v1/statuses/109876543210987654/context": {
+                "descendants": [{"account": {"acct": "bob@b.example"}, "content": "<p>Hi</p>"}]
+            },
+        },
+        ("# Ann (@ann)", "Hello [you](https://x.example/)", "## @bob@b.example"),
     ),
     "rubygems": (
         "rubygems.org/gems/x",
@@ -449,9 +512,11 @@ def read(address: str, answers: Mapping[str, Any]) -> tuple[str, Recorded]:
         url, runner, client = parse_web_url(f"https://{address}"), LocalRunner(), Recorded(answers)
         site = site_handlers.find_site(url)
         assert site is not None
+        worker = PageWorker(runner)
         try:
-            return await site_handlers.read_site(site, url, client, runner), client
+            return await site_handlers.read_site(site, url, client, worker), client
         finally:
+            await worker.close()
             runner.close()
 
     return asyncio.run(main())

@@ -210,6 +210,25 @@ def test_resumed_session_reverts_to_its_model(tmp_path: Path) -> None:
         again.log.close()
 
 
+def test_resumed_session_stays_with_its_fallback_if_the_first_model_is_gone(tmp_path: Path) -> None:
+    log = SessionLog.new(tmp_path, tmp_path)
+    driver = Driver([[Fail(busy(retry_after=3600))], [Say("1")]], retry=impatient(), log=log)
+    go(driver)
+    log.close()
+    assert log.path is not None
+    again = Driver(
+        [[Say("2")]],
+        retry=impatient(model_fallback=True),
+        log=SessionLog.open(log.path),
+        model=other_model("a"),
+        find=lambda _: other_model("similar"),
+    )
+    again.fallbacks.clock_ms = lambda: 10**15
+    go(again)
+    assert used(again)[-1] == "a"
+    again.log.close()
+
+
 def test_choosing_a_model_ends_the_fallback() -> None:
     for same in (True, False):
         driver = Driver([[Fail(busy())], [Say("1")], [Say("2")]], retry=impatient(max_retries=0))

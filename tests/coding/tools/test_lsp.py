@@ -1,6 +1,7 @@
 """lsp in a session: offered where a server is there, edits with approval, undo and nothing half done."""
 
 import asyncio
+import errno
 import json
 import os
 import sys
@@ -10,8 +11,11 @@ from typing import Any
 import pytest
 
 import tau
+from tau.agent.ports import Stat
 from tau.ai.faux import Faux, FauxStep, Say, Use
 from tau.ai.wire import CustomMessage, ToolResultMessage, text_of
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.lsp.project_checks import project_checks
 from tests.backends.lsp.servers import FAKE, REAL, real_path
 from tests.support.idle import until
 from tests.support.limits import HANG_S
@@ -132,7 +136,7 @@ def test_a_rename_changes_all_files_or_none(tmp_path: Path) -> None:
     use_fake(**{"textDocument/rename": {"result": changes}})
     ask = lsp("rename", file="one.txt", line=1, symbol="old#1", new_name="new")
     [preview] = results(tmp_path, lsp("rename", file="one.txt", symbol="old#1", new_name="new", apply=False))
-    assert preview.startswith("Rename preview: 3 edits in 1 files")
+    assert preview.startswith("Rename preview: 3 edits in 1 file")
     assert one.read_bytes() == "old 😀 old\r\nold\r\n".encode()
     [done] = results(tmp_path, ask)
     assert done == 'Applied rename:\none.txt: 3 edits\n"old" still occurs in: two.txt'
@@ -189,6 +193,31 @@ def test_a_denied_write_leaves_all_files(tmp_path: Path) -> None:
     assert [path.read_text() for path in paths] == ["old"] * 5
 
 
+def test_a_write_that_fails_in_file_20_leaves_all_40(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [tmp_path / f"{number}.txt" for number in range(40)]
+    for path in paths:
+        path.write_text("old")
+    changes = {uri: rows for path in paths for uri, rows in edit(path, span(0, 0, 3)).items()}
+    use_fake(**{"textDocument/rename": {"result": {"changes": changes}}})
+    ask = lsp("rename", file="0.txt", symbol="old", new_name="new")
+    write, written = LocalFileSystem.write, []
+
+    async def failing(disk: LocalFileSystem, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
+        written.append(path)
+        if len(written) == 20:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return await write(disk, path, data, expect=expect)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalFileSystem, "write", failing)
+        [text] = results(tmp_path, ask)
+    assert len(set(written)) == 20
+    assert "No space left on device" in text
+    assert [path.read_text() for path in paths] == ["old"] * 40
+    results(tmp_path, ask)
+    assert [path.read_text() for path in paths] == ["new"] * 40
+
+
 def test_a_symbol_that_is_not_clear_lists_the_candidates(tmp_path: Path) -> None:
     use_fake()
     (tmp_path / "a.txt").write_text("alpha beta alpha\n")
@@ -203,6 +232,40 @@ def test_a_symbol_that_is_not_clear_lists_the_candidates(tmp_path: Path) -> None
     assert "alpha#1 at column 1, alpha#2 at column 12" in twice
     assert "no #3" in beyond
     assert "no line 9" in line
+
+
+def test_lines_are_counted_as_servers_count_them(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\x0c\u2028\x85two\nalpha\n")
+    use_fake()
+    seen = results(
+        tmp_path,
+        lsp("hover", file="a.txt", line=2, symbol="alpha"),
+        lsp("hover", file="a.txt", line=3),
+    )
+    assert seen[0] == "No hover information"
+    assert seen[1] == "a.txt has 2 lines, so there is no line 3."
+
+
+def test_a_rename_names_files_of_any_kind_that_still_have_the_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old\n")
+    (tmp_path / "README.md").write_text("Call old().\n")
+    (tmp_path / "other.md").write_text("older\n")
+    use_fake(**{"textDocument/rename": {"result": {"changes": edit(path, span(0, 0, 3))}}})
+    [text] = results(tmp_path, lsp("rename", file="a.txt", symbol="old", new_name="new"))
+    assert text == 'Applied rename:\na.txt: 1 edit\n"old" still occurs in: README.md'
+
+
+def test_a_checker_of_the_project_waits_for_trust(tmp_path: Path) -> None:
+    (tmp_path / "tsconfig.json").write_text("{}")
+    program = tmp_path / "node_modules/.bin/tsc"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    assert [check.command for check in project_checks(tmp_path, trusted=True)] == [
+        "node_modules/.bin/tsc --noEmit"
+    ]
+    commands = [check.command for check in project_checks(tmp_path, trusted=False)]
+    assert not any(command.startswith("node_modules") for command in commands)
 
 
 def test_an_answer_of_an_unknown_form_is_an_error(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_a_page_is_shown_as_markdown_without_its_chrome(
     text = text_of(output)
     assert text.startswith(
         f"URL: {server.url}/docs/a\nContent-Type: text/html\nMethod: html\n"
-        "Notes: 1 hidden texts dropped\n\n---\n\n# Rain\n"
+        "Notes: 1 hidden text dropped\n\n---\n\n# Rain\n"
     )
     assert f"[more]({server.url}/b)" in text
     assert "```python\ndef f():\n    return 1\n```" in text

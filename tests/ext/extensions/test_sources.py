@@ -94,7 +94,7 @@ def test_an_extension_reads_the_settings_of_its_plugin(isolation: str, tmp_path:
     assert plugins.config("demo", "level", "7") == ["level = 7"]
     for key, value, words in (
         ("level", "many", 'needs a number, not "many"'),
-        ("color", "green", "can be red, blue"),
+        ("color", "green", "can be red or blue"),
         ("size", "1", 'has no setting "size"; it has level, color'),
     ):
         with pytest.raises(TauError, match=words):

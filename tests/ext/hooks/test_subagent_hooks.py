@@ -2,10 +2,11 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tau.ai.faux import Say
+from tau.ai.faux import FauxStep, Say
 from tests.coding.task.play import Play, finish, results_in, session_of, task, text_in, yielded
 from tests.ext.hooks.rig import events, hook, user_hooks
 
@@ -15,10 +16,10 @@ def told(play: Play) -> list[str]:
     return [text_in(request.messages[-1]) for request in play.agent_requests]
 
 
-def run(tmp_path: Path) -> tuple[Play, list[str]]:
-    """A session that starts one agent, which yields whenever it is asked; and the results it got."""
+def run(tmp_path: Path, answer: Sequence[FauxStep] | None = None) -> tuple[Play, list[str]]:
+    """A session that starts one agent, which yields, or answers, whenever asked; and the results it got."""
     script = [[task("find A", id="Finder")], *([Say("ok")] for _ in range(3))]
-    play = Play(script, lambda assignment, turn: yielded())
+    play = Play(script, lambda assignment, turn: answer or yielded())
     found: list[str] = []
     work = tmp_path / "work"
     work.mkdir()
@@ -71,3 +72,23 @@ def test_stop_hook_that_never_agrees_does_not_hold_the_agent_forever(tmp_path: P
     play, results = run(tmp_path)
     assert 1 < len(play.agent_requests) <= 6
     assert sum("done" in text for text in results) == 1
+
+
+def test_agent_has_its_own_events_instead_of_those_of_the_conversation(tmp_path: Path) -> None:
+    log = tmp_path / "events"
+    record = hook(f"cat >> {log}; echo >> {log}")
+    names = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd", "SubagentStart", "SubagentStop")
+    user_hooks(events(**{name: [record] for name in names}))
+    run(tmp_path)
+    found = [one["hook_event_name"] for one in seen(log)]
+    assert [found.count(name) for name in ("SessionStart", "UserPromptSubmit", "SessionEnd")] == [1, 1, 1]
+    assert [found.count(name) for name in ("SubagentStart", "SubagentStop")] == [1, 1]
+    assert all(one["last_assistant_message"] == "ok" for one in seen(log) if one["hook_event_name"] == "Stop")
+
+
+def test_stop_hook_comes_for_an_agent_that_never_yields_too(tmp_path: Path) -> None:
+    log = tmp_path / "stop"
+    user_hooks(events(SubagentStop=[hook(f"cat >> {log}; echo >> {log}; exit 2")]))
+    run(tmp_path, answer=[Say("I will not.")])
+    [one] = seen(log)
+    assert one["last_assistant_message"] == "I will not."

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from tau.ai import dialect as d
 from tau.ai.apis.anthropic_body import build_body, is_fast
-from tau.ai.apis.request import headers, known_miss, post
+from tau.ai.apis.request import headers, known_miss, post, reported_count
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.assembler import parse_arguments
 from tau.ai.auth import CLAUDE_TOKEN
@@ -94,18 +94,18 @@ def _headers(endpoint: d.Endpoint, model: Model) -> dict[str, str]:
 
 
 class _CacheCreation(Struct, frozen=True, gc=False):
-    ephemeral_1h_input_tokens: int | None = None
+    ephemeral_1h_input_tokens: object = None
 
 
 class _OutputDetails(Struct, frozen=True, gc=False):
-    thinking_tokens: int | None = None
+    thinking_tokens: object = None
 
 
 class _Usage(Struct, frozen=True, gc=False):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    input_tokens: object = None
+    output_tokens: object = None
+    cache_read_input_tokens: object = None
+    cache_creation_input_tokens: object = None
     cache_creation: _CacheCreation | None = None
     output_tokens_details: _OutputDetails | None = None
     service_tier: str | None = None
@@ -114,7 +114,7 @@ class _Usage(Struct, frozen=True, gc=False):
 
 class _MissReason(Struct, frozen=True, gc=False):
     type: str = ""
-    cache_missed_input_tokens: int | None = None
+    cache_missed_input_tokens: object = None
 
 
 class _Diagnostics(Struct, frozen=True, gc=False):
@@ -312,13 +312,14 @@ class _Answer:
 
 def _tokens(usage: _Usage, diagnostics: _Diagnostics | None = None) -> d.Tokens:
     reason = None if diagnostics is None else diagnostics.cache_miss_reason
+    details, written = usage.output_tokens_details, usage.cache_creation
     return d.Tokens(
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.cache_read_input_tokens,
-        usage.cache_creation_input_tokens,
-        None if usage.output_tokens_details is None else usage.output_tokens_details.thinking_tokens,
-        None if usage.cache_creation is None else usage.cache_creation.ephemeral_1h_input_tokens,
+        reported_count(usage.input_tokens),
+        reported_count(usage.output_tokens),
+        reported_count(usage.cache_read_input_tokens),
+        reported_count(usage.cache_creation_input_tokens),
+        reported_count(details and details.thinking_tokens),
+        reported_count(written and written.ephemeral_1h_input_tokens),
         tier="fast" if usage.speed == "fast" else usage.service_tier,
         cache_miss=None if reason is None else known_miss(reason.type, reason.cache_missed_input_tokens),
     )

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from tau.ai import dialect as d
 from tau.ai.apis.bedrock_body import build_body
-from tau.ai.apis.request import encode, headers, post
+from tau.ai.apis.request import encode, headers, post, reported_count
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.aws_event_stream import read_messages
 from tau.ai.model import Model
@@ -115,10 +115,10 @@ class _Block(Struct, frozen=True, rename="camel"):
 
 
 class _Usage(Struct, frozen=True, gc=False, rename="camel"):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_write_input_tokens: int | None = None
+    input_tokens: object = None
+    output_tokens: object = None
+    cache_read_input_tokens: object = None
+    cache_write_input_tokens: object = None
 
 
 class _Event(Struct, frozen=True, rename="camel"):
@@ -292,5 +292,8 @@ def _decode_base64(text: str) -> bytes:
 
 def _tokens(usage: _Usage) -> d.Tokens:
     return d.Tokens(
-        usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens, usage.cache_write_input_tokens
+        reported_count(usage.input_tokens),
+        reported_count(usage.output_tokens),
+        reported_count(usage.cache_read_input_tokens),
+        reported_count(usage.cache_write_input_tokens),
     )

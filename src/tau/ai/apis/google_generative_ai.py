@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 
 from tau.ai import dialect as d
 from tau.ai.apis.google_body import build_body
-from tau.ai.apis.request import headers, post
+from tau.ai.apis.request import as_count, headers, post
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.model import Model
 from tau.ai.sse import DOCUMENT, decode_event, event_decoder, read_events
@@ -101,11 +101,11 @@ class _Candidate(Struct, frozen=True, rename="camel"):
 
 
 class _Usage(Struct, frozen=True, gc=False, rename="camel"):
-    prompt_token_count: int | None = None
-    cached_content_token_count: int | None = None
-    candidates_token_count: int | None = None
-    thoughts_token_count: int | None = None
-    tool_use_prompt_token_count: int | None = None
+    prompt_token_count: object = None
+    cached_content_token_count: object = None
+    candidates_token_count: object = None
+    thoughts_token_count: object = None
+    tool_use_prompt_token_count: object = None
 
 
 class _Feedback(Struct, frozen=True, rename="camel"):
@@ -239,12 +239,12 @@ class _Answer:
 
 def _tokens(usage: _Usage) -> d.Tokens:
     """The prompt includes what came from the cache; thoughts are not part of the candidates."""
-    prompt = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
-    cached = usage.cached_content_token_count or 0
-    thoughts = usage.thoughts_token_count or 0
+    prompt = as_count(usage.prompt_token_count) + as_count(usage.tool_use_prompt_token_count)
+    cached = as_count(usage.cached_content_token_count)
+    thoughts = as_count(usage.thoughts_token_count)
     return d.Tokens(
         input=max(0, prompt - cached),
-        output=(usage.candidates_token_count or 0) + thoughts,
+        output=as_count(usage.candidates_token_count) + thoughts,
         cache_read=cached,
         reasoning=thoughts,
     )

@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 
 from tau.ai import dialect as d
 from tau.ai.apis.ollama_body import build_body
-from tau.ai.apis.request import headers, post
+from tau.ai.apis.request import as_count, headers, post
 from tau.ai.apis.stop_reasons import done_reason
 from tau.ai.model import Model
 from tau.ai.ndjson import ResponseLines
@@ -77,8 +77,8 @@ class _Line(Struct, frozen=True):
     message: _Message | None = None
     done: bool | None = None
     done_reason: str | None = None
-    prompt_eval_count: int | None = None
-    eval_count: int | None = None
+    prompt_eval_count: object = None
+    eval_count: object = None
     error: object = None
 
 
@@ -112,7 +112,7 @@ class _Answer:
                 yield from self._call(call)
         if line.done:
             if line.prompt_eval_count is not None or line.eval_count is not None:
-                yield d.Tokens(line.prompt_eval_count or 0, line.eval_count or 0)
+                yield d.Tokens(as_count(line.prompt_eval_count), as_count(line.eval_count))
             self._reason = done_reason(line.done_reason or "stop", self._provider)
             self.ended = True
 

@@ -369,5 +369,5 @@ def _tokens(usage: dict[str, object], *, reports_cost: bool = False) -> d.Tokens
         max(completion, as_count(usage.get("total_tokens")) - prompt),
         cached,
         written,
-        cost=float(cost) if reports_cost and isinstance(cost, (int, float)) else None,
+        cost=max(0.0, float(cost)) if reports_cost and isinstance(cost, (int, float)) else None,
     )

@@ -19,6 +19,7 @@ schema = late("tau.ai.apis.schema")
 BYTES_PER_TOKEN = 3  # fewer than real, so the estimate errs on the safe side
 IMAGE_TOKENS = 1600  # the most that one takes: the answer must fit beside it
 MIN_ANSWER_TOKENS = 4096
+MAX_COUNT = 10**9  # of tokens in one answer
 
 # Only the words that every server with levels knows.
 USUAL_EFFORT: dict[ThinkingLevel, str] = {
@@ -153,7 +154,12 @@ def known_miss(reason: object, tokens: object) -> CacheMiss | None:
 
 def as_count(value: object) -> int:
     """A number of tokens; 0 for anything else."""
-    return int(value) if isinstance(value, (int, float)) and value > 0 else 0
+    return reported_count(value) or 0
+
+
+def reported_count(value: object) -> int | None:
+    """A number of tokens; None for anything else. An odd figure is no reason to lose the answer."""
+    return int(value) if isinstance(value, (int, float)) and 0 <= value <= MAX_COUNT else None
 
 
 def as_text(value: object) -> str:

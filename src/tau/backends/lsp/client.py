@@ -32,6 +32,7 @@ class LanguageServer(LspConnection):
         self.documents: dict[Path, Document] = {}
         self.encoding = "utf-16"
         self.has_answered = False  # with diagnostics, at least once
+        self._is_settled = False  # its first empty answer may only mean that it has not looked yet
 
     async def start(self) -> None:
         """The handshake. Raises LspError."""
@@ -56,7 +57,7 @@ class LanguageServer(LspConnection):
         encoding = capabilities.get("positionEncoding", "utf-16")
         self.encoding = encoding if encoding in ("utf-8", "utf-16", "utf-32") else "utf-16"
         await self.notify("initialized", {})
-        if self.spec.settings:
+        if self.spec.settings and not self.spec.asks_settings:
             await self.notify("workspace/didChangeConfiguration", {"settings": self.spec.settings})
         self._watch.looked_at = 0.0
 
@@ -181,9 +182,11 @@ class LanguageServer(LspConnection):
         """What it says about the file as it is on disk now; None if it did not answer. Raises LspError."""
         document = await self.sync(path)
         async with document.lock:
-            if self._pulls:
-                return await self._pull(document, wait_s)
-            return await self._await_push(document, wait_s)
+            look = self._pull if self._pulls else self._await_push
+            found = await look(document, wait_s)
+        if self.complaint and not found:
+            raise LspError(f"{self.name}: {self.complaint}")
+        return found
 
     @property
     def _pulls(self) -> bool:
@@ -229,7 +232,11 @@ class LanguageServer(LspConnection):
                     await self._wait_published(document)
                     if self._pulls:  # it has just said so
                         break
-                    if document.answered_at < document.changed_at:  # without a version: wait until it settles
+                    is_first = not self._is_settled and not document.diagnostics
+                    self._is_settled = True
+                    if (
+                        is_first or document.answered_at < document.changed_at
+                    ):  # the latter: without a version
                         await self._settle(document)
         except TimeoutError:
             return None

@@ -29,6 +29,10 @@ from tau.base.tasks import spawn
 REQUEST_S = 30.0
 PROJECT_LOAD_S = 15.0
 MAX_PROGRESS = 1_000
+COMPLAINTS = {
+    "eslint/noLibrary": "eslint is not installed in the project",
+    "eslint/noConfig": "no configuration of eslint applies to the file",
+}
 MAX_FREED_BYTES = 512 * 1024  # longer messages are decoded in a thread
 MAX_PENDING_ANSWERS = 10_000
 
@@ -52,6 +56,7 @@ class LspConnection:
         self.capabilities: dict[str, Any] = {}
         self.changes = 0  # of files that it knows of
         self.apply_edit: ApplyEdit | None = None
+        self.complaint = ""  # why its last diagnostics say nothing
         self.used_at = time.monotonic()
 
     @property
@@ -166,6 +171,8 @@ class LspConnection:
                     self.changes += 1
             case "workspace/workspaceFolders":
                 result = [{"uri": to_uri(self.root), "name": self.root.name}]
+            case "eslint/noLibrary" | "eslint/noConfig":
+                self.complaint = COMPLAINTS[method]
             case "window/showMessageRequest" | "workspace/semanticTokens/refresh":
                 pass
             case "workspace/applyEdit":

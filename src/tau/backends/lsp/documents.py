@@ -1,6 +1,7 @@
 """The files a server has open, compared with the disk before each question."""
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from tau.base.text import NotText, decode
 MAX_DOCUMENT_BYTES = 8 * MIB
 MAX_OPEN = 100
 
-Stamp = tuple[int, int, int]
+Stamp = tuple[int, int, int, int]
+CLOCK_NS = 20_000_000  # a second change within a tick of the file system's clock has the same time
+UNSURE: Stamp = (0, 0, 0, 0)  # read it again
 
 
 class Document:
@@ -41,7 +44,7 @@ class Document:
 def stamp_of(path: Path) -> Stamp:
     """Raises OSError."""
     stat = path.stat()
-    return stat.st_mtime_ns, stat.st_size, stat.st_ino
+    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino
 
 
 def read_document(path: Path) -> tuple[str, Stamp]:
@@ -50,8 +53,10 @@ def read_document(path: Path) -> tuple[str, Stamp]:
         stamp = stamp_of(path)
         if not path.is_file():
             raise LspError(f"{path} is not a file")
-        if stamp[1] > MAX_DOCUMENT_BYTES:
-            raise LspError(f"{path} is too large for a language server ({format_bytes(stamp[1])})")
+        if stamp[2] > MAX_DOCUMENT_BYTES:
+            raise LspError(f"{path} is too large for a language server ({format_bytes(stamp[2])})")
+        if time.time_ns() - stamp[1] < CLOCK_NS:
+            stamp = UNSURE
         return decode(path.read_bytes()).text, stamp
     except FileNotFoundError:
         raise LspError(f"there is no file {path}") from None

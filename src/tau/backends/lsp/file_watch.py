@@ -50,7 +50,7 @@ class FileWatch:
                                 waiting.append(entry.path)
                         elif self._wanted(Path(entry.name)):
                             stat = entry.stat(follow_symlinks=False)
-                            found[entry.path] = (stat.st_mtime_ns, stat.st_size)
+                            found[entry.path] = (stat.st_mtime_ns, stat.st_ctime_ns)
             except OSError:
                 continue
         return found

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tau.backends.lsp.client import LanguageServer
 from tau.backends.lsp.config import KIND, FoundServers, ServerSpec, find_servers
+from tau.backends.lsp.lint_program import lint_file
 from tau.backends.lsp.lspmux import Lspmux
 from tau.backends.lsp.protocol import SEVERITIES, Diagnostic, LspError
 from tau.base import log
@@ -99,15 +101,16 @@ class LanguageServers:
 
     # Which servers
 
-    def for_file(self, path: Path, *, linters: bool = True) -> list[ServerSpec]:
+    def for_file(self, path: Path) -> list[ServerSpec]:
         """The servers for a file, linters last."""
         fitting = [spec for spec in self.found.usable if spec.matches(path)]
-        return [s for s in fitting if not s.is_linter] + [s for s in fitting if s.is_linter and linters]
+        return [s for s in fitting if not s.is_linter] + [s for s in fitting if s.is_linter]
 
     def primary(self, path: Path) -> ServerSpec:
-        """Raises LspError."""
-        for spec in self.for_file(path, linters=False):
-            return spec
+        """A linter only if there is nothing else. Raises LspError."""
+        for spec in self.for_file(path):
+            if not spec.prints_json:
+                return spec
         known = [f"{spec.name} ({why})" for spec, why in self.found.missing if spec.matches(path)]
         hint = f" Missing: {'; '.join(known[:4])}." if known else ""
         raise LspError(f"no language server is configured for {path.name}.{hint}".rstrip("."))
@@ -133,6 +136,8 @@ class LanguageServers:
 
     async def server(self, spec: ServerSpec) -> LanguageServer:
         """The running server; simultaneous first calls share one start. Raises LspError."""
+        if spec.prints_json:
+            raise LspError(f"{spec.name} is not a server; it only gives diagnostics")
         async with self._locks.setdefault(spec.name, asyncio.Lock()):
             if self._closed:
                 raise LspError("the session is closing")
@@ -207,7 +212,8 @@ class LanguageServers:
             await self.server(spec)
 
         for spec in self.found.usable:
-            self.run_later(start(spec))
+            if not spec.prints_json:
+                self.run_later(start(spec))
 
     def run_later(self, work: Coroutine[Any, Any, None]) -> None:
         """Run it in the background; its failure is only logged."""
@@ -260,6 +266,8 @@ class LanguageServers:
         async def ask(spec: ServerSpec) -> list[Diagnostic] | str | None:
             try:
                 async with asyncio.timeout(max(cold, wait_s) + 0.5):
+                    if spec.prints_json:
+                        return await lint_file(spec, path, self._runner, self.found.root, max(cold, wait_s))
                     server = await self.server(spec)
                     if not server.has_answered:
                         await server.load_project(cold)
@@ -287,15 +295,8 @@ class LanguageServers:
             state = "running" if server else "failed" if error else "available"
             row = ServerRow(name=spec.name, state=state, command=" ".join(spec.argv), why=error)
             if server is not None:
-                row = ServerRow(
-                    name=spec.name,
-                    state=state,
-                    command=row.command,
-                    pid=server.pid,
-                    memory_bytes=_memory(server.pid),
-                    open_files=len(server.documents),
-                    why=error,
-                )
+                memory, files = _memory(server.pid), len(server.documents)
+                row = replace(row, pid=server.pid, memory_bytes=memory, open_files=files)
             rows.append(row)
         missing = (ServerRow(name=spec.name, state="missing", why=why) for spec, why in self.found.missing)
         return [*rows, *missing]
@@ -310,8 +311,11 @@ def _merged(lists: Sequence[list[Diagnostic]]) -> list[Diagnostic]:
 
 
 def _memory(pid: int) -> int:
+    """Of a process and its children: many servers are started by a script."""
     try:
-        pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
-        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+        process = Path(f"/proc/{pid}")
+        pages = int((process / "statm").read_text(encoding="ascii").split()[1])
+        children = (process / f"task/{pid}/children").read_text(encoding="ascii").split()
+        return pages * os.sysconf("SC_PAGE_SIZE") + sum(_memory(int(child)) for child in children)
     except (OSError, ValueError, IndexError):
         return 0

@@ -164,4 +164,5 @@ def hover_text(value: Any) -> str:
     contents = value.get("contents") if isinstance(value, dict) else value
     parts = contents if isinstance(contents, list) else [contents]
     texts = (part.get("value", "") if isinstance(part, dict) else part for part in parts)
-    return "\n\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())
+    whole = "\n\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())
+    return re.sub(r"!\[[^]]*\]\(data:[^)]*\)\s*", "", whole)

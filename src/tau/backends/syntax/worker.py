@@ -1,15 +1,12 @@
 """Parses large files in a separate process: the parser holds Python's lock and cannot be stopped.
 
-Run with `python -m`, this module is that process. Requests and replies are JSON, each after its length.
+Run with `python -m`, this module is that process. Requests and replies are JSON.
 """
 
 import asyncio
-import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
-from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -18,14 +15,14 @@ from tau.backends.syntax.patterns import Op, PatternMatch, RewriteResult, rewrit
 from tau.backends.syntax.summary import CodeSummary, SummaryOptions, summarize, summary_language
 from tau.backends.syntax.trees import is_broken, parse
 from tau.base.errors import ToolError
-from tau.base.run import OUTSIDE, Process, Runner
+from tau.base.run import Runner
 from tau.base.sizes import KIB
+from tau.base.warm_worker import WarmWorker, WorkerFailed, serve
 
 AT_ONCE_CHARS = 32 * KIB  # parsed within 10 ms
 IN_THREAD_CHARS = 128 * KIB  # holds the lock for 40 ms at most
 SUMMARY_S = 1.0
 SECONDS = 15.0  # for one file
-LENGTH_BYTES = 8
 T = TypeVar("T")
 
 
@@ -76,23 +73,17 @@ class WorkerReply(Struct, frozen=True):
     error: str = ""
 
 
-class WorkerFailed(Exception):
-    """The process could not be started, ended or took too long; `str()` is the reason, as a clause."""
-
-
 class SyntaxWorker:
     """Use as `async with`. The first large text starts the process, leaving ends it."""
 
     def __init__(self, run: Runner) -> None:
-        self._run = run
-        self._stack = AsyncExitStack()
-        self._process: Process | None = None
+        self._worker = WarmWorker("tau.backends.syntax.worker", run)
 
     async def __aenter__(self) -> "SyntaxWorker":
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._stop()
+        await self._worker.close()
 
     async def search(self, pattern: str, text: str, language: str) -> list[PatternMatch]:
         """The matches, without blocking the event loop. Raises ToolError."""
@@ -117,43 +108,13 @@ class SyntaxWorker:
     async def ask(self, task: SummaryTask | SearchTask | RewriteTask, kind: type[T], seconds: float) -> T:
         """The result of a task. Raises ToolError and WorkerFailed."""
         try:
-            async with asyncio.timeout(seconds):
-                data = await self._exchange(msgspec.json.encode(task))
+            data = await self._worker.ask(msgspec.json.encode(task), seconds)
             reply = msgspec.json.decode(data, type=WorkerReply)
             if reply.error:
                 raise ToolError(reply.error)
             return msgspec.json.decode(reply.result, type=kind)
-        except TimeoutError:
-            await self._stop()
-            raise WorkerFailed(f"that takes longer than {seconds:g} s") from None
-        except (OSError, UnicodeEncodeError, msgspec.MsgspecError) as error:
-            await self._stop()
+        except (UnicodeEncodeError, msgspec.MsgspecError) as error:
             raise WorkerFailed("the parser failed") from error
-
-    async def _exchange(self, request: bytes) -> bytes:
-        process = self._process or await self._start()
-        await process.write(len(request).to_bytes(LENGTH_BYTES, "big") + request)
-        received = bytearray()
-        async for chunk in process.output():
-            received += chunk
-            size = int.from_bytes(received[:LENGTH_BYTES], "big")
-            if len(received) >= LENGTH_BYTES + size:
-                return bytes(received[LENGTH_BYTES:])
-        raise OSError("It ended")
-
-    async def _start(self) -> Process:
-        # -P: a module in the working folder must not shadow ours.
-        command = [sys.executable, "-P", "-m", "tau.backends.syntax.worker"]
-        started = await self._run.start(command, cwd=Path("/"), stdin="open", sandbox=OUTSIDE)
-        self._process = await self._stack.enter_async_context(started)
-        return self._process
-
-    async def _stop(self) -> None:
-        """End the process; it has nothing to finish."""
-        process, self._process = self._process, None
-        if process is not None:
-            await process.kill(grace=0.0)
-        await self._stack.aclose()
 
 
 async def summarize_in_worker(
@@ -173,21 +134,16 @@ async def summarize_in_worker(
 
 def main() -> None:
     """Serve requests until the input ends."""
-    source, target = sys.stdin.buffer, sys.stdout.buffer
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    while request := _read(source):
+
+    def answer(request: bytes) -> bytes:
         try:
             task = msgspec.json.decode(request, type=SummaryTask | SearchTask | RewriteTask)
             reply = WorkerReply(msgspec.Raw(msgspec.json.encode(task.run())))
         except ToolError as error:
             reply = WorkerReply(msgspec.Raw(b"null"), str(error))
-        data = msgspec.json.encode(reply)
-        target.write(len(data).to_bytes(LENGTH_BYTES, "big") + data)
-        target.flush()
+        return msgspec.json.encode(reply)
 
-
-def _read(source: BinaryIO) -> bytes:
-    return source.read(int.from_bytes(source.read(LENGTH_BYTES), "big"))
+    serve(answer, sys.stdin.buffer, sys.stdout.buffer)
 
 
 if __name__ == "__main__":

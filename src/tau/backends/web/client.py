@@ -134,7 +134,7 @@ class WebClient:
                 url=url,
                 status=response.status,
                 headers=dict(response.headers),
-                body=bytes(received[:most]),
+                body=bytes(memoryview(received)[:most]),
                 truncated=truncated,
             )
 

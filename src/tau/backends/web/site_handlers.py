@@ -15,12 +15,11 @@ from xml.etree import ElementTree
 
 from msgspec import DecodeError, Struct, convert, json
 
-from tau.backends.web import worker
 from tau.backends.web.addresses import WebError, WebUrl, parse_web_url
 from tau.backends.web.client import GuardedRequest, WebClient
 from tau.backends.web.plain_text import plain_text
 from tau.backends.web.site_templates import SEPARATOR, Rendering, look_up, render
-from tau.base.run import Runner
+from tau.backends.web.worker import PageWorker
 from tau.base.sizes import MIB
 
 FOLDER = Path(__file__).parent / "site_data"
@@ -71,7 +70,7 @@ def _match(site: Site, url: WebUrl) -> re.Match[str] | None:
     return re.fullmatch(site.match, f"{url.host.removeprefix('www.')}{url.target.rstrip('/')}")
 
 
-async def read_site(site: Site, url: WebUrl, client: WebClient, run: Runner) -> str:
+async def read_site(site: Site, url: WebUrl, client: WebClient, worker: PageWorker) -> str:
     """Markdown. Raises WebError if the site's API fails."""
     found = _match(site, url)
     assert found is not None
@@ -88,7 +87,7 @@ async def read_site(site: Site, url: WebUrl, client: WebClient, run: Runner) -> 
         raise WebError(f"the API of {site.name} has no such page.")
     rendering = Rendering()
     text = render(site.template, values, rendering)
-    text = _fill(text, await _converted(rendering.html, str(url), run))
+    text = _fill(text, await _converted(rendering.html, str(url), worker))
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
@@ -116,7 +115,7 @@ async def _ask(site: Site, address: str, values: Mapping[str, Any], client: WebC
     if "json" in response.content_type:
         try:
             return json.decode(text)
-        except DecodeError:
+        except (DecodeError, RecursionError):
             raise WebError(f"{response.url.host} sent invalid JSON.") from None
     if response.content_type.endswith("xml"):
         return _tree(text, response.url.host)
@@ -142,13 +141,13 @@ def _tree(text: str, host: str) -> Any:
     return {root.tag.rpartition("}")[2]: plain(root)}
 
 
-async def _converted(sources: Sequence[str], url: str, run: Runner) -> list[str]:
+async def _converted(sources: Sequence[str], url: str, worker: PageWorker) -> list[str]:
     """Each HTML text as Markdown, in one run of the worker."""
     if not sources:
         return []
     mark = f"{SEPARATOR}x"
     joined = f"<p>{mark}</p>".join(f"<div>{source}</div>" for source in sources)
-    result = await worker.convert_page(f"<main>{joined}</main>", url, "", run)
+    result = await worker.convert_page(f"<main>{joined}</main>", url, "")
     texts = [text.strip() for text in result.text.split(mark)]
     return texts if len(texts) == len(sources) else [plain_text(source) for source in sources]
 

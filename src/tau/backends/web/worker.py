@@ -3,91 +3,110 @@
 Run with `python -m`, this module is that process.
 """
 
-import os
 import sys
 from contextlib import suppress
-from pathlib import Path
+from itertools import islice
+from re import finditer
+from typing import Literal
 
-from msgspec import DecodeError, json
+from msgspec import MsgspecError, Struct, json
 
 from tau.backends.web.addresses import WebError
 from tau.backends.web.plain_text import HtmlResult, plain_text
 from tau.base.late import late
-from tau.base.run import OUTSIDE, Limits, Runner, capture
-from tau.base.sizes import MIB
+from tau.base.run import Runner
+from tau.base.sizes import MIB, format_bytes
+from tau.base.warm_worker import WarmWorker, WorkerFailed, serve
 
 feeds = late("tau.backends.web.feeds")
 html = late("tau.backends.web.html")
 resource = late("resource")
 
 SECONDS = 8.0
-MAX_INPUT_BYTES = 8 * MIB
-MAX_OUTPUT_BYTES = 32 * MIB
-MAX_CHILD_BYTES = 1024 * MIB
-MISSING, NOT_A_FEED = 3, 4  # exit codes
+IDLE_S = 60
+MAX_INPUT_CHARS = 4 * MIB
+MAX_TAGS = 120_000  # of a page: the tree needs 1 KiB of memory for each
+MAX_CHILD_BYTES = 768 * MIB
 _NOT_INSTALLED = "Reading HTML needs the extra: pip install 'tau-agent[web]'."
 
 
-async def convert_page(source: str, url: str, fragment: str, run: Runner) -> HtmlResult:
-    """The page as Markdown, or as text if that fails."""
+class PageTask(Struct, frozen=True):
+    kind: Literal["html", "feed", "text"]
+    source: str
+    url: str = ""
+    fragment: str = ""
+
+
+class PageReply(Struct, frozen=True):
+    """`result` is None if the source is not a feed."""
+
+    result: HtmlResult | None = None
+    problem: str = ""
+
+
+class PageWorker(WarmWorker):
+    def __init__(self, run: Runner) -> None:
+        super().__init__("tau.backends.web.worker", run)
+
+    async def convert_page(self, source: str, url: str, fragment: str) -> HtmlResult:
+        """The page as Markdown, or as text if that fails."""
+        part = source[: _end(source)]
+        notes = []
+        if len(part) < len(source):
+            notes = [f"only its first {format_bytes(len(part))} were converted"]
+        try:
+            result = await self._compute(PageTask("html", part, url, fragment))
+            assert result is not None
+        except WebError as error:
+            notes = [str(error), *notes]
+            result = await self._compute(PageTask("text", part)) or HtmlResult(text="")
+        result.notes.extend(notes)
+        return result
+
+    async def convert_feed(self, source: str) -> str | None:
+        """None if it is not a feed."""
+        found = await self._compute(PageTask("feed", source[:MAX_INPUT_CHARS]))
+        return None if found is None else found.text
+
+    async def _compute(self, task: PageTask) -> HtmlResult | None:
+        try:
+            data = await self.ask(json.encode(task), SECONDS)
+            reply = json.decode(data, type=PageReply)
+        except (WorkerFailed, MsgspecError, UnicodeEncodeError) as error:
+            raise WebError(f"The conversion failed: {error}.") from error
+        if reply.problem:
+            raise WebError(reply.problem)
+        return reply.result
+
+
+def _end(source: str) -> int:
+    """Where a page is cut: it may be long, or have very many tags."""
+    tags = islice(finditer("<", source[:MAX_INPUT_CHARS]), MAX_TAGS, None)
+    last = next(tags, None)
+    return MAX_INPUT_CHARS if last is None else last.start()
+
+
+def _answer(request: bytes) -> bytes:
+    task = json.decode(request, type=PageTask)
     try:
-        output = await _in_worker(run, "html", source, url, fragment)
-        return json.decode(output or b"", type=HtmlResult)
-    except (WebError, DecodeError) as error:
-        text = await _in_worker(run, "text", source)
-        return HtmlResult(text=(text or b"").decode("utf-8", "replace"), notes=[str(error)])
+        if task.kind == "html":
+            reply = PageReply(html.convert_html(task.source, task.url, task.fragment))
+        elif task.kind == "feed":
+            reply = PageReply(HtmlResult(text=feeds.convert_feed(task.source)))
+        else:
+            reply = PageReply(HtmlResult(text=plain_text(task.source)))
+    except ImportError:
+        reply = PageReply(problem=_NOT_INSTALLED)
+    except ValueError:
+        reply = PageReply()
+    return json.encode(reply)
 
 
-async def convert_feed(source: str, run: Runner) -> str | None:
-    """None if it is not a feed."""
-    output = await _in_worker(run, "feed", source)
-    return None if output is None else output.decode("utf-8", "replace")
-
-
-async def _in_worker(run: Runner, kind: str, source: str, *words: str) -> bytes | None:
-    # -P: a module in the working folder must not shadow ours.
-    command = [sys.executable, "-P", "-m", "tau.backends.web.worker", kind, *words]
-    data = source.encode("utf-8", "replace")[:MAX_INPUT_BYTES]
-    try:
-        async with await run.start(
-            command, cwd=Path("/"), limits=Limits(timeout=SECONDS), stdin=data, sandbox=OUTSIDE
-        ) as process:
-            done = await capture(process, max_bytes=MAX_OUTPUT_BYTES)
-    except OSError as error:
-        raise WebError(f"The process that converts pages cannot be started ({error.strerror}).") from error
-    if done.exit.code == MISSING:
-        raise WebError(_NOT_INSTALLED)
-    if done.exit.code == NOT_A_FEED:
-        return None
-    if done.exit.timed_out:
-        raise WebError(f"The conversion was stopped after {SECONDS:g} s; the page is too complex.")
-    if done.exit.code != 0:
-        raise WebError("The conversion failed: the page is damaged, or needs too much memory.")
-    return done.output
-
-
-def main() -> int:
-    """Read the source from standard input; write the result to standard output."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+def main() -> None:
     with suppress(ImportError, OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_AS, (MAX_CHILD_BYTES, MAX_CHILD_BYTES))
-    kind, *words = sys.argv[1:]
-    source = sys.stdin.buffer.read().decode("utf-8", "replace")
-    try:
-        if kind == "html":
-            output = json.encode(html.convert_html(source, *words))
-        elif kind == "feed":
-            output = feeds.convert_feed(source).encode()
-        else:
-            output = plain_text(source).encode("utf-8", "replace")
-    except ImportError:
-        return MISSING
-    except ValueError:
-        return NOT_A_FEED
-    sys.stdout.buffer.write(output)
-    sys.stdout.buffer.flush()
-    return 0
+    serve(_answer, sys.stdin.buffer, sys.stdout.buffer, IDLE_S)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -120,11 +120,11 @@ def summary_lines(session: DebugSummary) -> list[str]:
     if session.why_ended:
         lines.append(f"  ended: {session.why_ended}")
     counts = [
-        (session.threads, "threads"),
-        (session.breakpoint_count + session.function_breakpoint_count, "breakpoints"),
-        (session.children, "child programs"),
+        (session.threads, "thread"),
+        (session.breakpoint_count + session.function_breakpoint_count, "breakpoint"),
+        (session.children, "child program"),
     ]
-    if facts := [f"{number} {name}" for number, name in counts if number]:
+    if facts := [f"{number} {name}{'s' * (number > 1)}" for number, name in counts if number]:
         lines.append(f"  {', '.join(facts)}")
     if session.output_bytes:
         cut = " (older output was dropped)" if session.output_truncated else ""

@@ -9,6 +9,7 @@ from msgspec import DecodeError, json
 
 from tau.backends.lsp.client import LanguageServer
 from tau.backends.lsp.config import ServerSpec
+from tau.backends.lsp.file_watch import FileWatch
 from tau.backends.lsp.lspmux import TEXTS
 from tau.backends.lsp.pool import LanguageServers
 from tau.backends.lsp.protocol import (
@@ -30,6 +31,7 @@ from tau.coding.lsp.answers import (
     MAX_SYMBOLS,
     PlaceTexts,
     count_levels,
+    counted,
     document_symbols,
     kind_name,
     location_text,
@@ -130,7 +132,8 @@ async def symbols(asked: LspCall) -> str:
     lines = list(found)[:MAX_SYMBOLS]
     if len(found) > MAX_SYMBOLS:
         lines.append(f"... {len(found) - MAX_SYMBOLS} more omitted; narrow the query")
-    head = f'Found {len(found)} symbols matching "{query}":' if found else f'No symbols match "{query}"'
+    count = counted(len(found), "symbol")
+    head = f'Found {count} matching "{query}":' if found else f'No symbols match "{query}"'
     return "\n".join([head, *lines, *notes])
 
 
@@ -138,22 +141,9 @@ async def _open_one(server: LanguageServer, servers: LanguageServers) -> None:
     """Some servers load no project before they have a file of it."""
     if server.documents:
         return
-    for path in await asyncio.to_thread(_some_files, server.spec, servers.found.root):
+    files = await asyncio.to_thread(FileWatch(servers.found.root, server.spec.matches).files)
+    for path in sorted(files)[:1]:
         await server.sync(path)
-
-
-def _some_files(spec: ServerSpec, root: Path) -> list[Path]:
-    for folder in (
-        root,
-        *sorted(each for each in root.iterdir() if each.is_dir() and each.name[0] != ".")[:50],
-    ):
-        try:
-            for path in sorted(folder.iterdir()):
-                if path.is_file() and spec.matches(path):
-                    return [path]
-        except OSError:
-            continue
-    return []
 
 
 def _symbol_place(row: dict[str, Any], texts: PlaceTexts) -> str:
@@ -190,7 +180,7 @@ async def calls(asked: LspCall) -> str:
     what = "incoming" if incoming else "outgoing"
     more = [f"... {len(lines) - MAX_CALLS} more omitted"] if len(lines) > MAX_CALLS else []
     return (
-        "\n".join([f"Found {len(lines)} {what} calls:", *lines[:MAX_CALLS], *more])
+        "\n".join([f"Found {counted(len(lines), f'{what} call')}:", *lines[:MAX_CALLS], *more])
         if lines
         else f"No {what} calls"
     )
@@ -200,7 +190,7 @@ async def diagnostics(asked: LspCall) -> str:
     if not asked.params.file:
         raise ToolError('Name a `file` for diagnostics: a path, a glob, or "*" for the workspace.')
     if asked.params.file == "*":
-        checks = project_checks(asked.ctx.cwd)
+        checks = project_checks(asked.ctx.cwd, trusted=asked.servers.trusted)
         if not checks:
             raise ToolError(
                 "No checker of this project was found: cargo, tsc, go, pyright, basedpyright, ty or ruff."

@@ -39,11 +39,16 @@ def rows_of(
 
 def count_levels(rows: Sequence[DiagnosticRow]) -> str:
     """`2 errors, 1 warning`."""
-    counts = []
-    for level in ("error", "warning", "info"):
-        if count := sum(row.level == level for row in rows):
-            counts.append(f"{count} {level}" + ("s" if count > 1 and level != "info" else ""))
-    return ", ".join(counts)
+    counts = {level: sum(row.level == level for row in rows) for level in ("error", "warning", "info")}
+    return ", ".join(
+        f"{count} info" if level == "info" else counted(count, level)
+        for level, count in counts.items()
+        if count
+    )
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def row_lines(rows: Sequence[DiagnosticRow], most: int = MAX_MESSAGES) -> list[str]:
@@ -141,13 +146,13 @@ def location_text(kind: str, found: Sequence[Location], texts: PlaceTexts, *, ar
     """Reads files: call it in a thread."""
     if not found:
         return f"No {kind} found"
-    lines = [f"Found {len(found)} {kind}{'s' if len(found) > 1 else ''}:"]
+    lines = [f"Found {counted(len(found), kind)}:"]
     for location in found[:MAX_WITH_CONTEXT]:
         lines += [texts.place(location), *texts.lines(location, around)]
-    rest = found[MAX_WITH_CONTEXT : MAX_WITH_CONTEXT + 500]
+    rest = found[MAX_WITH_CONTEXT:]
     lines += [texts.place(location) for location in rest]
     if rest:
-        lines.append(f"... {len(found) - MAX_WITH_CONTEXT} additional {kind}(s) shown without context")
+        lines.append(f"... {counted(len(rest), f'additional {kind}')} shown without context")
     return "\n".join(lines)
 
 

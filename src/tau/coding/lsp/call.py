@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from tau.backends.lsp.client import LanguageServer
 from tau.backends.lsp.config import ServerSpec
 from tau.backends.lsp.pool import LanguageServers, ServerRow
-from tau.backends.lsp.protocol import character_of, to_uri
+from tau.backends.lsp.protocol import TextIndex, character_of, to_uri
 from tau.base.errors import ToolError
 from tau.coding.files.paths import resolve, shown
 from tau.coding.lsp.answers import PlaceTexts, find_column
@@ -98,12 +98,12 @@ class LspCall:
         """The document and position in question, after the server has the file. Raises ToolError."""
         document = await server.sync(path, look=self.params.action not in ("hover", "definition"))
         number = max(self.params.line or 1, 1)
-        lines = document.text.splitlines()
-        if number > max(len(lines), 1):
-            raise ToolError(
-                f"{shown(path, self.ctx.cwd)} has {len(lines)} lines, so there is no line {number}."
-            )
-        line = lines[number - 1] if lines else ""
+        index = TextIndex(document.text)
+        lines = len(index.starts) - index.text.endswith(("\n", "\r"))
+        if number > max(lines, 1):
+            name = shown(path, self.ctx.cwd)
+            raise ToolError(f"{name} has {lines} lines, so there is no line {number}.")
+        line = index.line(number - 1)
         column = find_column(line, number, self.params.symbol)
         await server.load_project(self.timeout_s)
         position = {"line": number - 1, "character": character_of(line, column, server.encoding)}

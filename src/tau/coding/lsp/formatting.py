@@ -3,19 +3,20 @@
 import asyncio
 from pathlib import Path
 
-from tau.backends.lsp.documents import Document
+from tau.backends.lsp.documents import UNSURE, Document
 from tau.backends.lsp.pool import LanguageServers
 from tau.backends.lsp.protocol import LspError, TextEdit, convert, to_uri
 from tau.base.json_rpc import JsonRpcError
 from tau.coding.lsp.workspace_edits import apply_edits
 
 FORMAT_S = 5.0
-UNREAD = (0, 0, 0)  # the stamp of a text that is not on disk
 
 
 async def format_text(servers: LanguageServers, path: Path, text: str) -> tuple[str, str]:
     """The formatted text and a note; the text itself if no server can do it in time."""
     for spec in servers.for_file(path):
+        if spec.prints_json:
+            continue
         try:
             async with asyncio.timeout(FORMAT_S):
                 server = await servers.server(spec)
@@ -23,10 +24,10 @@ async def format_text(servers: LanguageServers, path: Path, text: str) -> tuple[
                     continue
                 document = server.documents.get(path)
                 if document is None:
-                    document = Document(path, text, UNREAD)
+                    document = Document(path, text, UNSURE)
                     await server.open(document)
                 else:
-                    document.stamp = UNREAD
+                    document.stamp = UNSURE
                     await server.change(document, text)
                 options = {"tabSize": 4, "insertSpaces": True, "trimTrailingWhitespace": True}
                 body = {"textDocument": {"uri": to_uri(path)}, "options": options}

@@ -27,15 +27,15 @@ class ProjectCheck(Struct, frozen=True):
     command: str
 
 
-def project_checks(cwd: Path) -> list[ProjectCheck]:
-    """One per language with a marker in the folder and a checker on the PATH, or TypeScript in it."""
+def project_checks(cwd: Path, *, trusted: bool) -> list[ProjectCheck]:
+    """One per language with a marker in the folder and a checker on the PATH, or in a trusted project."""
     found = []
     for language, markers, commands in CHECKS:
         if not any((cwd / marker).exists() for marker in markers):
             continue
         for command in commands:
             program = command.split()[0]
-            if (cwd / "node_modules/.bin" / program).exists():
+            if trusted and (cwd / "node_modules/.bin" / program).exists():
                 found.append(ProjectCheck(language, f"node_modules/.bin/{command}"))
             elif (path := find_program(program)) is not None:
                 found.append(ProjectCheck(language, f"{path}{command[len(program) :]}"))

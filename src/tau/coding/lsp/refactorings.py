@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from tau.base.json_rpc import METHOD_NOT_FOUND, JsonRpcError
 from tau.base.text import clean_line, shortened
 from tau.coding.edits.change import FileChange, summary
 from tau.coding.files.paths import real, resolve, shown
-from tau.coding.lsp.answers import find_column
+from tau.coding.lsp.answers import counted, find_column
 from tau.coding.lsp.call import LspCall
 from tau.coding.lsp.workspace_edits import EditPlan, apply_plan
 
 MAX_RENAME_PAIRS = 1_000
 MAX_LEFT_SHOWN = 20
+MAX_OPENED = 50
 MAX_SEARCHED_BYTES = 1024 * 1024
 MAX_ACTIONS = 100
 
@@ -33,6 +35,8 @@ async def rename(asked: LspCall) -> str:
     asked.demand(server, "renameProvider", "textDocument/rename")
     where = await asked.position(server, path)
     old_name = _name_at(server.documents[path].text, (params.line or 1) - 1, params.symbol)
+    if old_name:
+        await _open_mentions(old_name, asked, server)
     body = {**where, "newName": params.new_name}
     answer = await server.request("textDocument/rename", body, asked.timeout_s)
     plan = _plan(asked)
@@ -40,17 +44,18 @@ async def rename(asked: LspCall) -> str:
     changes = await plan.changes(asked.ctx)
     if not changes:
         raise ToolError("Rename returned no edits; nothing was changed. Check line and symbol.")
-    counts = [f"{change.name}: {len(plan.files[change.target].edits)} edits" for change in changes]
-    total = f"{plan.edits} edits in {len(changes)} files"
+    counts = [f"{change.name}: {counted(len(plan.files[change.target].edits), 'edit')}" for change in changes]
+    total = f"{counted(plan.edits, 'edit')} in {counted(len(changes), 'file')}"
     if params.apply is False:
         return "\n".join([f"Rename preview: {total}", *counts, *_diffs(changes)])
     await apply_plan(f"rename to {params.new_name}, {total}", changes, asked.previews, asked.ctx)
     await _resync(server, changes)
-    left = await asyncio.to_thread(_left, old_name, asked, server) if old_name else []
+    left = await asyncio.to_thread(_mentions, old_name, asked) if old_name else []
     lines = ["Applied rename:", *counts]
     if left:
+        names = [shown(each, asked.ctx.cwd) for each in left[:MAX_LEFT_SHOWN]]
         more = f" and {len(left) - MAX_LEFT_SHOWN} more" if len(left) > MAX_LEFT_SHOWN else ""
-        lines.append(f'"{old_name}" still occurs in: {", ".join(left[:MAX_LEFT_SHOWN])}{more}')
+        lines.append(f'"{old_name}" still occurs in: {", ".join(names)}{more}')
     return "\n".join(lines)
 
 
@@ -61,14 +66,21 @@ def _name_at(text: str, line: int, symbol: str | None) -> str:
     return found[0] if found else ""
 
 
-def _left(name: str, asked: LspCall, server: LanguageServer) -> list[str]:
-    """The files of the project that still have the name: strings, comments, and what the server missed."""
+async def _open_mentions(name: str, asked: LspCall, server: LanguageServer) -> None:
+    """A server that has just started does not know all files yet."""
+    for path in (await asyncio.to_thread(_mentions, name, asked, server.spec.matches))[:MAX_OPENED]:
+        with suppress(LspError):
+            await server.sync(path, look=False)
+
+
+def _mentions(name: str, asked: LspCall, wanted: Callable[[Path], bool] = lambda name: True) -> list[Path]:
+    """The files of the project that have the name, in strings and comments too."""
     word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
     found = []
-    for path in FileWatch(asked.servers.found.root, server.spec.matches).files():
+    for path in FileWatch(asked.servers.found.root, wanted).files():
         try:
             if path.stat().st_size <= MAX_SEARCHED_BYTES and word.search(path.read_bytes()):
-                found.append(shown(path, asked.ctx.cwd))
+                found.append(path)
         except OSError:
             continue
     return sorted(found)
@@ -99,6 +111,7 @@ async def rename_file(asked: LspCall) -> str:
         try:
             server = await asked.servers.server(spec)
             await server.sync(pairs[0][0])
+            await _open_mentions(source.stem, asked, server)
             await server.load_project(asked.timeout_s)
             edit = await server.request("workspace/willRenameFiles", {"files": files}, asked.timeout_s)
             plan.add(edit, server)
@@ -172,10 +185,41 @@ def _remove_empty(folder: Path) -> None:
 
 
 async def code_actions(asked: LspCall) -> str:
+    """Of all servers of the file: linters fix what they report."""
+    params, path = asked.params, asked.path()
+    first = await asked.server(path)
+    found: list[tuple[dict[str, Any], LanguageServer]] = []
+    notes: list[str] = []
+    able = 0
+    for spec in asked.servers.for_file(path):
+        try:
+            server = await asked.servers.server(spec)
+            if server.provides("codeActionProvider", "textDocument/codeAction"):
+                able += 1
+                found += [(each, server) for each in await _actions(asked, server, path)]
+        except (LspError, JsonRpcError) as error:
+            notes.append(f"[{error}]")
+    if not able and not notes:
+        asked.demand(first, "codeActionProvider", "textDocument/codeAction")
+    listed = [
+        f"{index}: [{clean_line(str(each.get('kind', 'command')))}] {_title(each)}"
+        for index, (each, _) in enumerate(found[:MAX_ACTIONS])
+    ]
+    if params.apply is not True:
+        head = f"{counted(len(found), 'code action')}:" if found else "No code actions"
+        return "\n".join([head, *listed, *notes])
+    query = params.query
+    if not query:
+        raise ToolError("Applying a code action needs `query`: its index or part of its title.")
+    chosen = _choose([each for each, _ in found], query)
+    if chosen is None:
+        raise ToolError("\n".join([f'No code action matches "{query}". Available actions:', *listed, *notes]))
+    action, server = found[chosen]
+    return await _apply(action, server, asked)
+
+
+async def _actions(asked: LspCall, server: LanguageServer, path: Path) -> list[dict[str, Any]]:
     params = asked.params
-    path = asked.path()
-    server = await asked.server(path)
-    asked.demand(server, "codeActionProvider", "textDocument/codeAction")
     await server.diagnostics(path, asked.timeout_s)
     where = await asked.position(server, path)
     line = where["position"]["line"]
@@ -194,30 +238,17 @@ async def code_actions(asked: LspCall) -> str:
         "context": context,
     }
     answer = await server.request("textDocument/codeAction", body, asked.timeout_s)
-    found = [each for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []
-    listed = [
-        f"{index}: [{clean_line(str(each.get('kind', 'command')))}] {_title(each)}"
-        for index, each in enumerate(found[:MAX_ACTIONS])
-    ]
-    if params.apply is not True:
-        return "\n".join([f"{len(found)} code actions:", *listed]) if found else "No code actions"
-    query = params.query
-    if not query:
-        raise ToolError("Applying a code action needs `query`: its index or part of its title.")
-    chosen = _choose(found, query)
-    if chosen is None:
-        raise ToolError("\n".join([f'No code action matches "{query}". Available actions:', *listed]))
-    return await _apply(chosen, server, asked)
+    return [each for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []
 
 
 def _title(action: dict[str, Any]) -> str:
     return shortened(clean_line(str(action.get("title"))), 200)
 
 
-def _choose(found: Sequence[dict[str, Any]], query: str) -> dict[str, Any] | None:
+def _choose(found: Sequence[dict[str, Any]], query: str) -> int | None:
     if query.isdigit():
-        return found[int(query)] if int(query) < len(found) else None
-    return next((each for each in found if query.lower() in _title(each).lower()), None)
+        return int(query) if int(query) < len(found) else None
+    return next((at for at, each in enumerate(found) if query.lower() in _title(each).lower()), None)
 
 
 async def _apply(action: dict[str, Any], server: LanguageServer, asked: LspCall) -> str:

@@ -9,6 +9,7 @@ from tau.config.discovery.capabilities import Item
 from tau.config.discovery.registry import CapabilityRegistry
 from tau.config.discovery_settings import StreamRuleSettings
 
+fences = late("tau.coding.untrusted_text")
 front_matter = late("tau.config.discovery.front_matter")
 
 BUNDLED = Path(__file__).with_name("bundled")
@@ -50,9 +51,12 @@ class RuleCatalog:
         rules = self.of("rulebook")
         if not rules:
             return ""
-        lines = [f"- {rule.name}: {rule.summary}" for rule in rules[:MAX_LISTED]]
+        listed = rules[:MAX_LISTED]
+        lines = [_line(rule) for rule in listed if rule.trusted]
         if len(rules) > MAX_LISTED:
             lines.append(f"- and {len(rules) - MAX_LISTED} more, listed by rule://")
+        if others := [_line(rule) for rule in listed if not rule.trusted]:
+            lines += fences.fence_list("rules", others)
         return _LISTING + "\n".join(lines) + "\n"
 
 
@@ -62,6 +66,10 @@ def bundled_rules() -> list[RuleFile]:
         head = front_matter.parse_front_matter(path.read_text(encoding="utf-8"), path)
         rules.append(make_rule(path.stem, head.body, head.fields, path=path.name, provider=BUNDLED_PROVIDER))
     return rules
+
+
+def _line(rule: RuleFile) -> str:
+    return f"- {rule.name}: {rule.summary}"
 
 
 def _rule(item: Item) -> RuleFile:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from tau.base.late import late
+from tau.base.text import clean_line, shortened
 from tau.coding.search.globs import BadGlob, matcher
 
 file_cache = late("tau.config.discovery.file_cache")
@@ -21,6 +22,7 @@ Bucket = Literal["stream", "always", "rulebook", "unused"]
 
 _SOURCES: dict[str, Source] = {"text": "text", "thinking": "thinking", "tool": "tool"}
 MAX_CONDITIONS = 50
+NAME_CHARS, SUMMARY_CHARS = 100, 1000
 _ALWAYS = ("claude", "cline", "windsurf")  # where a file without fields is part of every prompt
 _CURSOR_FILE = ".cursorrules"
 # Compiled when first used: most rules do without.
@@ -82,7 +84,8 @@ class RuleFile(Struct, frozen=True, kw_only=True, dict=True):
     def summary(self) -> str:
         """What it is about, in one line."""
         files = f"for {', '.join(self.globs)}" if self.globs else ""
-        return f"{self.description} ({files})" if self.description and files else self.description or files
+        both = f"{self.description} ({files})" if self.description and files else self.description or files
+        return shortened(clean_line(both), SUMMARY_CHARS)
 
     def body(self) -> str:
         """The text of the rule, as it is now. Raises ConfigError."""
@@ -142,7 +145,7 @@ def make_rule(
         problems.append("its globs can never match: only tool calls name files, and its scope has none")
     description = fields.get("description")
     return RuleFile(
-        name=str(fields.get("name") or name),
+        name=shortened(clean_line(str(fields.get("name") or name)), NAME_CHARS),
         content=content.strip(),
         path=path,
         provider=provider,

@@ -6,6 +6,7 @@ from tau.base.late import late
 from tau.coding.internal_urls.schemes import ReadOnlyUrls
 from tau.coding.ports import Resource
 from tau.coding.rules.catalog import RuleCatalog
+from tau.coding.rules.rule import RuleFile
 
 fences = late("tau.coding.untrusted_text")
 
@@ -21,7 +22,9 @@ class RuleUrls(ReadOnlyUrls):
     async def resolve(self, rest: str, ctx: ToolContext) -> Resource:
         name = rest.strip("/")
         if not name:
-            lines = [f"rule://{rule.name}: {rule.summary}\n" for rule in self._catalog.rules]
+            lines = [_line(rule) for rule in self._catalog.rules if rule.trusted]
+            if others := [_line(rule) for rule in self._catalog.rules if not rule.trusted]:
+                lines += [*fences.fence(["".join(others)], _UNTRUSTED), "\n"]
             return Resource(url="rule://", data="".join(lines or ["There are no rules.\n"]).encode())
         rule = self._catalog.find(name)
         if rule is None:
@@ -34,3 +37,7 @@ class RuleUrls(ReadOnlyUrls):
         if not rule.trusted:
             text = "\n".join(fences.fence([text], _UNTRUSTED))
         return Resource(url=f"rule://{name}", data=f"{text}\n".encode())
+
+
+def _line(rule: RuleFile) -> str:
+    return f"rule://{rule.name}{': ' * bool(rule.summary)}{rule.summary}\n"

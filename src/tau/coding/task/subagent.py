@@ -250,6 +250,7 @@ class Subagent:
         error = ""
         try:
             async with self.team.slots.hold(self):
+                await self.team.slots.turn()
                 self.began_s = self.last_event_s = time.monotonic()
                 self.record.interrupted = False
                 self.team.roster.set_status(self, "running")
@@ -269,6 +270,7 @@ class Subagent:
             log.error(f"The agent {self.id} failed unexpectedly.", problem)
             outcome, error = "failed", f"It failed unexpectedly: {problem!r}."
         try:
+            await self.team.slots.turn()
             result = await self._settle(outcome, error, is_wake=prompt is None)
         except asyncio.CancelledError:
             _absorb_cancel()
@@ -299,10 +301,11 @@ class Subagent:
                 continue
             over = self.meter.must_stop
             failure = "" if over else self._failure(outcome)
+            if not failure and not over and reminders == MAX_REMINDERS:
+                failure = NO_YIELD.format(count=MAX_REMINDERS)
             if failure:
+                await hooks.subagent_stop(self.id, kind, self._output("failed"), again=True)
                 return ("aborted" if self.stop_reason else "failed"), failure
-            if not over and reminders == MAX_REMINDERS:
-                return "failed", NO_YIELD.format(count=MAX_REMINDERS)
             budget = self.meter.limits.requests
             if over:
                 self.meter.last_requests = LAST_REQUESTS
@@ -439,7 +442,7 @@ class Subagent:
             cost=self.meter.cost,
             duration_ms=(now_ms() if running else ended_ms) - record.started_ms if record.started_ms else 0,
             waiting=self.waiting,
-            quiet_ms=round((time.monotonic() - self.last_event_s) * 1000) if running else 0,
+            quiet_ms=round((time.monotonic() - self.last_event_s) * 1000) if running else now_ms() - ended_ms,
             recent_output=self.recent,
             session_file=str(self.team.roster.log_path(record.id)),
         )
@@ -468,6 +471,11 @@ class AgentRules(Hooks):
         if not self._agent.force_yield:
             return request
         return replace(request, tool_choice="yield")
+
+
+def is_revivable(agent: Subagent) -> bool:
+    """Not once the copy that it worked in is merged and gone."""
+    return agent.workspace is None or agent.workspace.usable
 
 
 def record_init(session: "Session", subagent: "SubagentOptions") -> None:

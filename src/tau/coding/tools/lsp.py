@@ -45,8 +45,9 @@ class Lsp(Tool[LspParams]):
         if params.file and params.file != "*" and not _is_glob(params.file):
             reads.append(resolve(params.file, cwd))
         runs: tuple[str, ...] = ()
-        if params.action == "diagnostics" and params.file == "*":
-            runs = tuple(check.command for check in project_checks(cwd))
+        if params.action == "diagnostics" and params.file == "*" and self._servers is not None:
+            checks = project_checks(cwd, trusted=self._servers.trusted)
+            runs = tuple(check.command for check in checks)
         executes = (params.action == "request" and _executes(params.query)) or (
             params.action == "code_actions" and params.apply is True
         )

@@ -5,6 +5,7 @@ import os
 import re
 import stat as modes
 from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
@@ -156,7 +157,13 @@ class ReadTarget(Struct, frozen=True):
 class Read(Tool[ReadParams]):
     name, label = "read", "Read"
 
-    def __init__(self, settings: Settings | None = None, web: WebAccess | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        web: WebAccess | None = None,
+        services: AsyncExitStack | None = None,
+    ) -> None:
+        self._services = services
         self._settings = settings or Settings()
         self._web = web
         self._first_lines = min(max(self._settings.read.default_limit, 1), OutputLimits().lines)
@@ -174,7 +181,7 @@ class Read(Tool[ReadParams]):
     def _pages(self) -> "web_pages.WebPages":
         if self._web is None or not self._settings.fetch.enabled:
             raise ToolError("Reading web addresses is turned off (fetch.enabled is false).")
-        return web_pages.WebPages(self._settings, self._web)
+        return web_pages.WebPages(self._settings, self._web, self._services)
 
     def effects(self, params: ReadParams, cwd: Path) -> Effects:
         """A file that is missing is looked for below the working folder."""

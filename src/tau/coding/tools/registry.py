@@ -128,7 +128,7 @@ def _may_delegate(parts: ToolParts) -> bool:
 
 # The order is the same in every request, so that servers can cache the prefix.
 TOOLS: dict[str, ToolEntry] = {
-    "read": ToolEntry(lambda parts: _read.Read(parts.settings, parts.web)),
+    "read": ToolEntry(lambda parts: _read.Read(parts.settings, parts.web, parts.resources.services)),
     "bash": ToolEntry(
         lambda parts: _bash.Bash(
             parts.settings,

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -71,6 +71,8 @@ class ExtensionSet:
         self._host.changed(tools=True, commands=True, schemes=True)
         for extension, names in await asyncio.to_thread(self._replaced):
             self._host.say(extension.name, f"Extension {extension.name} replaced {', '.join(names)} in tau.")
+        for second, first, name in _collisions(self.items):
+            self._host.say(second, f"The {name} of the extension {first} is used, not {second}'s.")
 
     async def _trusts_project(self, loaded: list[Extension]) -> bool:
         """Whether the user's own extensions let those of the trusted project run."""
@@ -246,3 +248,12 @@ async def register_code(host: Any, extension: Extension) -> None:
 
 def _listed(made: Any) -> list[Any]:
     return [] if made is None else list(made) if isinstance(made, (list, tuple)) else [made]
+
+
+def _collisions(extensions: Sequence[Extension]) -> Iterator[tuple[str, str, str]]:
+    """The tools and commands that an extension loaded before has, too: those count."""
+    owners: dict[str, Extension] = {}
+    for one in extensions:
+        for name in (*(f"tool {tool}" for tool in one.tools), *(f"command /{name}" for name in one.commands)):
+            if (first := owners.setdefault(name, one)) is not one:
+                yield one.name, first.name, name

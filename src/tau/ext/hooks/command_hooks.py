@@ -46,8 +46,9 @@ IDLE_S = 60.0
 class CommandHooks(Hooks):
     """The hooks of one session; `dispatcher` runs them."""
 
-    def __init__(self, dispatcher: HookDispatcher) -> None:
+    def __init__(self, dispatcher: HookDispatcher, *, is_agent: bool = False) -> None:
         self.dispatcher = dispatcher
+        self._awaits_user = not is_agent
         self._calls: dict[str, list[dict[str, Any]]] = {}  # reviewed calls, as hooks saw them
         self._idle: asyncio.Task[None] | None = None
 
@@ -59,7 +60,7 @@ class CommandHooks(Hooks):
                 self.dispatcher.session.stop()
             case AgentStart() if self._idle is not None:
                 self._idle.cancel()
-            case AgentSettled() if self.dispatcher.has("Notification"):
+            case AgentSettled() if self._awaits_user and self.dispatcher.has("Notification"):
                 self._idle = self.dispatcher.later(self._notify_idle())
 
     async def _notify_idle(self) -> None:

@@ -7,14 +7,7 @@ from msgspec import DecodeError, json
 
 from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
-from tau.ext.plugins.manifest import read_manifest
-
-TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "list": (list,),
-}
+from tau.ext.plugins.manifest import TYPES, read_manifest
 
 
 class PluginSettings:
@@ -68,8 +61,10 @@ def _parsed(key: str, text: str, row: dict[str, Any]) -> Any:
         except DecodeError:
             value = None
         if type(value) not in TYPES.get(kind, (object,)):
-            raise TauError(f'{key} needs a {kind}, not "{text}".')
+            example = {"boolean": "true or false", "list": 'a list such as ["a", "b"]'}.get(kind, f"a {kind}")
+            raise TauError(f'{key} needs {example}, not "{text}".')
     choices = row.get("enum")
     if isinstance(choices, list) and value not in choices:
-        raise TauError(f'{key} can be {", ".join(map(str, choices))}, not "{text}".')
+        named = " or ".join(map(str, choices))
+        raise TauError(f'{key} can be {named}, not "{text}".')
     return value

@@ -14,8 +14,8 @@ FILES: dict[str, dict[str, str]] = {
     },
     "tool": {"tools/{module}.py": "tool.py", "test_{module}.py": "tool_test.py"},
     "hook": {"hooks/{module}.py": "hook.py", "test_{module}.py": "hook_test.py"},
-    "skill": {"skills/{name}/SKILL.md": "skill.md"},
-    "rule": {"rules/{name}.md": "rule.md"},
+    "skill": {"skills/{name}/SKILL.md": "skill.md", "test_{module}.py": "skill_test.py"},
+    "rule": {"rules/{name}.md": "rule.md", "test_{module}.py": "rule_test.py"},
     "plugin": {
         ".claude-plugin/plugin.json": "plugin.json",
         "skills/{name}/SKILL.md": "skill.md",
@@ -45,12 +45,9 @@ def write(name: str, kind: str, folder: Path) -> list[str]:
         file.parent.mkdir(parents=True, exist_ok=True)
         text = (TEMPLATES / f"{template}.txt").read_text(encoding="utf-8")
         file.write_text(_filled(text, words), encoding="utf-8")
-    has_test = "test_{module}.py" in FILES[kind]
     return [
         f"Wrote {target}.",
-        f"Try it: tau plugin link ./{name}, then start tau"
-        + (f"; test it: pytest {name}" if has_test else "")
-        + ".",
+        f"Try it: tau plugin link ./{name}, then start tau; test it: pytest {name}.",
     ]
 
 

@@ -6,6 +6,7 @@ from html import escape
 from tau.base.text import clean_line, shortened
 from tau.modes.batch.run_folder import BatchResult, BatchState
 from tau.modes.batch.task import BatchTask
+from tau.modes.columns import align_rows
 
 HEAD = ("task", "status", "attempt", "turns", "tokens", "cost", "minutes", "reason")
 NUMBERS = frozenset({2, 3, 4, 5, 6})
@@ -81,12 +82,4 @@ def markdown_table(
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: frozenset[int] = NUMBERS) -> str:
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = []
-    for row in (head, *rows):
-        cells = (
-            cell.rjust(width) if number in numbers else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join([*lines, ""])
+    return "\n".join([*align_rows((head, *rows), numbers), ""])

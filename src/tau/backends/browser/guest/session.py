@@ -57,23 +57,25 @@ class TabSession:
             self._page = await self._attach(self._order["cdp_url"])
         else:
             self._page = await self._launch()
-        self._use(self._page)
+        await self._use(self._page)
         await self.go(self._order)
 
     async def go(self, order: dict[str, Any]) -> None:
         """Apply the rest of an `open` call."""
         page = self._page
         assert page is not None
-        if page.is_closed() or self._events.has_crashed:
-            assert self._context is not None
-            self._events = PageEvents(self._order["dialogs"])
-            self._page = page = await self._context.new_page()
-            self._use(page)
-        page.set_default_timeout(max(order["timeout_ms"] - MARGIN_MS, MIN_CALL_MS))
-        if order["viewport"] is not None and (self._order["cdp_url"] or order is not self._order):
-            await self._resize(page, order["viewport"])
-        if order["url"]:
-            await page.goto(order["url"], wait_until=wait_state(order["wait_until"]))
+        for is_last in (False, True):
+            if page.is_closed() or self._events.has_crashed:
+                assert self._context is not None
+                self._events = PageEvents(self._order["dialogs"])
+                self._page = page = await self._context.new_page()
+                await self._use(page)
+            try:
+                await self._navigate(page, order)
+                break
+            except PlaywrightError:
+                if is_last or not self._events.has_crashed:  # the page from before can crash this late
+                    raise
         size = page.viewport_size or await page.evaluate("({width: innerWidth, height: innerHeight})")
         self._tell(
             "ready",
@@ -83,6 +85,13 @@ class TabSession:
             notes=self._notes,
         )
         self._notes = []
+
+    async def _navigate(self, page: Page, order: dict[str, Any]) -> None:
+        page.set_default_timeout(max(order["timeout_ms"] - MARGIN_MS, MIN_CALL_MS))
+        if order["viewport"] is not None and (self._order["cdp_url"] or order is not self._order):
+            await self._resize(page, order["viewport"])
+        if order["url"]:
+            await page.goto(order["url"], wait_until=wait_state(order["wait_until"]))
 
     async def run(self, code: str, timeout_ms: int) -> None:
         """Run the body of an async function on the page."""
@@ -114,9 +123,13 @@ class TabSession:
         if self._playwright is not None:
             await self._playwright.stop()
 
-    def _use(self, page: Page) -> None:
+    async def _use(self, page: Page) -> None:
         self._events.watch(page)
         self._tab = TabApi(self._order["name"], page, self._events, Path(self._order["cwd"]), self)
+        if not self._order["cdp_url"]:  # the agent may have changed a page since a moment ago
+            session = await page.context.new_cdp_session(page)
+            await session.send("Network.enable")
+            await session.send("Network.setCacheDisabled", {"cacheDisabled": True})
 
     async def _launch(self) -> Page:
         order, viewport = self._order, self._order["viewport"] or self._order["default_viewport"]

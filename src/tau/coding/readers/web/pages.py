@@ -5,6 +5,7 @@ import codecs
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from pathlib import PurePosixPath
 
 from msgspec import DecodeError, Struct, json
@@ -29,7 +30,7 @@ image_header = late("tau.base.image_header")
 images = late("tau.coding.images")
 site_handlers = late("tau.backends.web.site_handlers")
 converters = late("tau.backends.web.converters")
-worker = late("tau.backends.web.worker")
+workers = late("tau.backends.web.worker")
 
 MAX_IMAGE_BYTES = 300 * KIB
 MAX_SECONDS = 45.0
@@ -62,11 +63,13 @@ class WebPage(Struct, frozen=True, kw_only=True):
 class WebPages:
     """A session's pages. Selectors read from those already fetched."""
 
-    def __init__(self, settings: Settings, access: WebAccess) -> None:
+    def __init__(self, settings: Settings, access: WebAccess, services: AsyncExitStack | None = None) -> None:
         self._settings = settings
         self._access = access
         self.allowed = AllowedHosts(settings.fetch.allow_private)
         self._cache: OrderedDict[tuple[str, bool], WebPage] = OrderedDict()
+        self._services = services
+        self._worker: workers.PageWorker | None = None
 
     def hosts(self, url: WebUrl) -> list[str]:
         """What reading it connects to: its host, and that of its site's API or of the chosen service."""
@@ -83,13 +86,19 @@ class WebPages:
         if cached and (found := self._cache.get((name, raw))) is not None:
             return found
         client = WebClient(self.allowed, self._access.may_connect, self._access.environ)
+        worker = self._worker or workers.PageWorker(ctx.helpers)
+        if self._worker is None and self._services is not None:
+            self._worker = worker
+            self._services.push_async_callback(worker.close)
         try:
             async with asyncio.timeout(MAX_SECONDS):
-                page = await _PageRead(client, url, ctx, self._settings, self._access, raw).read()
+                page = await _PageRead(client, url, ctx, self._settings, self._access, worker, raw).read()
         except TimeoutError:
             raise WebError(f"{url} was not read within {MAX_SECONDS:g} s.") from None
         finally:
             await client.close()
+            if self._worker is None:
+                await worker.close()
         if len(page.text) > MAX_TEXT_CHARS:
             note = f"cut after {MAX_TEXT_CHARS:,} characters"
             page = replace(page, text=page.text[:MAX_TEXT_CHARS], notes=[*page.notes, note])
@@ -115,6 +124,7 @@ class _PageRead:
         ctx: ToolContext,
         settings: Settings,
         access: WebAccess,
+        worker: "workers.PageWorker",
         raw: bool,
     ) -> None:
         self._client = client
@@ -122,6 +132,7 @@ class _PageRead:
         self._ctx = ctx
         self._settings = settings
         self._access = access
+        self._worker = worker
         self._raw = raw
         self._notes: list[str] = []
 
@@ -140,7 +151,7 @@ class _PageRead:
         if site is None:
             return None
         try:
-            text = await site_handlers.read_site(site, self._url, self._client, self._ctx.helpers)
+            text = await site_handlers.read_site(site, self._url, self._client, self._worker)
         except ToolError as error:
             self._notes.append(f"the {site.name} handler failed: {error}")
             return None
@@ -184,12 +195,13 @@ class _PageRead:
             size = format_bytes(len(body))
             return self._page(response, "binary", f"[{kind or 'Binary data'}, {size}; not shown]\n")
         text = await asyncio.to_thread(decode_page, body[: 4 * MAX_TEXT_CHARS], response.headers)
+        text = text[: MAX_TEXT_CHARS + 1]
         if self._raw:
             return self._page(response, "raw-html" if _is_html(kind, text) else "raw", text)
         if kind == "application/json" or kind.endswith("+json"):
             return self._page(response, "json", await asyncio.to_thread(_format_json, text))
         if kind in _FEED_TYPES or (kind.endswith("xml") and "<html" not in text[:2_000]):
-            feed = await worker.convert_feed(text, self._ctx.helpers)
+            feed = await self._worker.convert_feed(text)
             return self._page(response, "text" if feed is None else "feed", feed or text)
         if not _is_html(kind, text):
             is_offered = kind == "text/markdown" and not self._url.path.endswith((".md", ".markdown"))
@@ -233,10 +245,10 @@ class _PageRead:
                 return self._page(response, chosen, text)
             except ToolError as error:
                 self._notes.append(f"{chosen} failed: {error}")
-        result = await worker.convert_page(source, str(response.url), self._url.fragment, self._ctx.helpers)
+        result = await self._worker.convert_page(source, str(response.url), self._url.fragment)
         self._notes += result.notes
         if result.hidden:
-            self._notes.append(f"{result.hidden} hidden texts dropped")
+            self._notes.append(f"{result.hidden} hidden text{'s' * (result.hidden > 1)} dropped")
         for kind, link in result.alternates:
             if "markdown" in kind and (text := await self._try_text(link, _MARKDOWN)):
                 return self._page(response, "alternate-markdown", text)
@@ -246,7 +258,7 @@ class _PageRead:
         if better is not None:
             return better
         if result.needs_script:
-            self._notes.append("the page needs JavaScript to show its content, which read does not run")
+            self._notes.append("it needs JavaScript, which read does not run; the tool browser does")
         return self._page(response, "html" if result.text.strip() else "raw", result.text.strip() or source)
 
     async def _better(
@@ -260,7 +272,7 @@ class _PageRead:
                 return self._page(response, "md-suffix", text)
         for kind, link in alternates:
             if "markdown" not in kind and (source := await self._try_text(link, _ACCEPT)):
-                feed = await worker.convert_feed(source, self._ctx.helpers)
+                feed = await self._worker.convert_feed(source)
                 if feed is not None:
                     return self._page(response, "feed", feed)
         for link in files[:1]:
@@ -326,5 +338,5 @@ def _is_html(kind: str, text: str) -> bool:
 def _format_json(text: str) -> str:
     try:
         return json.format(text, indent=2) + "\n"
-    except DecodeError:
+    except (DecodeError, RecursionError):
         return text

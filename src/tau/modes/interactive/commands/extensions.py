@@ -25,7 +25,10 @@ async def plugins(context: CommandContext, rest: str) -> None:
     """Installed plugins, and the Python extensions of this session with what is wrong with them."""
     installed = commands.Plugins(context.paths, context.require_session().cwd)
     rows = await asyncio.to_thread(installed.records)
-    lines = [f"{one.name} {one.version} ({one.source}){'' if one.enabled else ' [off]'}" for one in rows]
+    lines = [
+        f"{' '.join(filter(None, (one.name, one.version)))} ({one.source}){'' if one.enabled else ' [off]'}"
+        for one in rows
+    ]
     extensions = context.require_session().extensions
     for one in () if extensions is None else extensions.report():
         lines.append(f"{one.name}: {one.state}, {one.load_ms:g} ms, {one.path}")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.program import FAKE, Program
-from tests.fleet.test_batch_program import WHO, repository, results, write
+from tests.modes.batch.test_batch_program import WHO, repository, results, write
 from tests.support.fake_answers import Call
 from tests.support.forked import PREFIX
 from tests.support.limits import HANG_S
