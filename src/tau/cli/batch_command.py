@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
-from tau.base.errors import UsageError
+from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner
@@ -29,7 +29,7 @@ from tau.modes.batch.run_folder import Retried, RunFolder
 from tau.modes.batch.scheduler import Status
 from tau.modes.batch.task import BatchTask, load_tasks, provider_of
 from tau.modes.batch.workspace import Workspaces
-from tau.modes.exit_status import DONE
+from tau.modes.exit_status import DONE, FAILED
 from tau.modes.output_stream import OutputStream, tell
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _run(file: Path, parsed: ParsedArgs) -> int:
         return resume(RunFolder(file), parsed)
     tasks = load_tasks(file, parsed.value("template")).tasks
     if parsed.has("dry-run"):
-        return _show_plan(tasks)
+        return _show_plan(tasks, parsed.value("model") or "default")
     out = parsed.value("out")
     folder = RunFolder(typed_path(out) if out else file.with_name(f"{file.stem}-batch"))
     if not folder.exists:
@@ -144,13 +144,21 @@ async def _work(
         signals.interrupt = interrupt
         signals.stop = terminate
         control = folder.path / "control"
+        code, problem = FAILED, ""
         with _ControlPipe(control, batch):
             try:
                 code = await batch.run()
+            except* OSError as errors:  # the journal cannot be written
+                error: BaseException = errors
+                while isinstance(error, BaseExceptionGroup):
+                    error = error.exceptions[0]
+                problem = f"The batch stopped: {error}. Run the same command again to continue."
             finally:
                 await executor.close()
                 runner.close()
                 finish()
+        if problem:
+            raise TauError(problem)
         if signals.code is not None and signals.code != 128 + signal.SIGINT:
             code = signals.code
     tell(f"{summary_line(tasks, folder.state)}. Results: {folder.path / 'results.jsonl'}")
@@ -240,13 +248,13 @@ def _reporter(
     return view.show, view.finish
 
 
-def _show_plan(tasks: Mapping[str, BatchTask]) -> int:
+def _show_plan(tasks: Mapping[str, BatchTask], model: str) -> int:
     head = ("task", "where", "model", "attempts", "after", "prompt")
     rows = [
         (
             key,
             task.repo or task.dir or "empty folder",
-            task.model or "default",
+            task.model or model,
             str(task.attempts),
             ",".join(task.after),
             " ".join(task.prompt.split())[:60],
