@@ -16,7 +16,7 @@ from tau.config.paths import user_paths
 from tau.config.tool_settings import GithubSettings
 from tau.sdk import call_tool
 from tests.backends.github.conftest import REPOSITORY, said
-from tests.support.fake_github import Call, FakeGithub
+from tests.support.fake_github import Call, FakeGithub, Reply
 
 ANN = {"__typename": "User", "login": "ann", "id": "U_1", "name": "Ann"}
 ISSUE: dict[str, Any] = {
@@ -175,10 +175,27 @@ def test_a_diff_is_fetched_once_for_its_list_and_its_files(threads: FakeGithub, 
     assert len(threads.calls) == calls
 
 
-def test_a_host_in_the_address_is_asked_instead_of_github(threads: FakeGithub, checkout: Path) -> None:
+def test_a_host_in_the_address_is_asked_instead_of_github(
+    threads: FakeGithub, checkout: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "gh-config" / "hosts.yml").write_text("ghe.example.com:\n    user: me\n", encoding="utf-8")
     threads.data["repository"] = {**threads.data["repository"], "url": "https://ghe.example.com/octo/app"}
     assert "# Issue #12" in read(checkout, "issue://ghe.example.com/octo/app/12")
     assert {call.host for call in threads.calls} == {"ghe.example.com"}
+
+
+def test_an_unknown_server_does_not_get_the_enterprise_token(threads: FakeGithub, checkout: Path) -> None:
+    with pytest.raises(ToolError, match="not authenticated"):
+        read(checkout, "pr://evil.example.com/octo/app/7")
+    assert not threads.calls
+
+
+@pytest.mark.parametrize("diff", ["", "\n", "no diff"])
+def test_a_diff_without_files_lists_none(threads: FakeGithub, checkout: Path, diff: str) -> None:
+    threads.rest = {"/repos/octo/app/pulls/7": lambda call: Reply(diff)}
+    assert "0 files" in read(checkout, "pr://octo/app/7/diff")
+    with pytest.raises(ToolError, match="has 0 files"):
+        read(checkout, "pr://octo/app/7/diff/1")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -33,7 +34,7 @@ class FileDiff(Struct, frozen=True):
 def split_diff(text: str) -> list[FileDiff]:
     """The files of a unified diff, in its order."""
     starts = [found.start() for found in _START.finditer(text)]
-    parts = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    parts = [text[start:end] for start, end in pairwise([*starts, len(text)])]
     return [FileDiff(_path(part), part) for part in parts]
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from tau.backends.github.names import checkout_repository, default_host
 from tau.base import log
 from tau.base.errors import ToolError
 from tau.base.files import write_atomic
@@ -148,17 +149,19 @@ class Gh:
         program = find_program("gh")
         if program is None:
             raise ToolError(NOT_INSTALLED)
-        tokens = {name: os.environ[name] for name in TOKENS if name in os.environ}
-        environment = {**_ENVIRONMENT, **tokens, **({"GH_HOST": host} if host else {})}
+        environment = {**_ENVIRONMENT, **self._tokens(host), **({"GH_HOST": host} if host else {})}
         with tempfile.TemporaryFile(prefix="tau-gh-") as errors:
-            process = await self.runner.start(
-                (program, *words),
-                cwd=self.cwd,
-                env=environment,
-                sandbox=OUTSIDE,
-                limits=Limits(timeout=LIMIT_S),
-                stderr=errors.fileno(),
-            )
+            try:
+                process = await self.runner.start(
+                    (program, *words),
+                    cwd=self.cwd,
+                    env=environment,
+                    sandbox=OUTSIDE,
+                    limits=Limits(timeout=LIMIT_S),
+                    stderr=errors.fileno(),
+                )
+            except OSError as error:
+                raise ToolError(f"GitHub CLI cannot be started: {error.strerror}.") from error
             async with process:
                 done = await capture(process, max_bytes=MAX_OUTPUT_BYTES)
             errors.seek(0)
@@ -169,6 +172,15 @@ class Gh:
             raise ToolError(f"GitHub CLI printed more than {MAX_OUTPUT_BYTES // MIB} MiB: gh {_shown(words)}")
         code = done.exit.code if done.exit.code is not None else -1
         return GhAnswer(code, done.output, strip_controls(said).strip())
+
+    def _tokens(self, host: str) -> dict[str, str]:
+        """gh sends an enterprise token to any server that it is told: only to the user's own then."""
+        found = {name: os.environ[name] for name in TOKENS if name in os.environ}
+        here = checkout_repository(self.cwd)
+        known = re.findall(r"^(\S+):", _hosts_file(os.environ), re.MULTILINE)
+        if host in ("", default_host(), here and here.host, *known):
+            return found
+        return {name: "" if "ENTERPRISE" in name else token for name, token in found.items()}
 
     async def _wait_for_limit(self, said: str, host: str) -> None:
         """Wait if it takes at most a minute. Raises ToolError with the time otherwise."""
@@ -246,10 +258,13 @@ def _shown(words: Sequence[str]) -> str:
 
 def credentials(environ: Mapping[str, str] = os.environ) -> list[Any]:
     """What decides whose login gh uses: tokens of the environment, and the text of its hosts file."""
+    return [*(environ.get(name, "") for name in TOKENS), _hosts_file(environ)]
+
+
+def _hosts_file(environ: Mapping[str, str]) -> str:
     base = environ.get("XDG_CONFIG_HOME") or f"{environ.get('HOME', '')}/.config"
     folder = environ.get("GH_CONFIG_DIR") or f"{base}/gh"
     try:
-        hosts = (Path(folder) / "hosts.yml").read_bytes()
+        return (Path(folder) / "hosts.yml").read_bytes().decode("utf-8", "replace")
     except OSError:
-        hosts = b""
-    return [*(environ.get(name, "") for name in TOKENS), hosts.decode("utf-8", "replace")]
+        return ""
