@@ -50,6 +50,7 @@ class Call:
     path: str
     query: dict[str, str]
     body: Any
+    authorization: str = ""
 
 
 @dataclass
@@ -157,7 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
         text = self.rfile.read(size)
         query = {name: values[-1] for name, values in parse_qs(address.query).items()}
         body = json.loads(text) if text else None
-        reply = self.github.answer(Call(self.command, self.headers["host"], address.path, query, body))
+        login = self.headers.get("authorization", "")
+        reply = self.github.answer(Call(self.command, self.headers["host"], address.path, query, body, login))
         is_text = isinstance(reply.body, str)
         data = reply.body.encode() if is_text else json.dumps(reply.body).encode()
         self.send_response(reply.status)

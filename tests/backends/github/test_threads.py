@@ -185,9 +185,10 @@ def test_a_host_in_the_address_is_asked_instead_of_github(
 
 
 def test_an_unknown_server_does_not_get_the_enterprise_token(threads: FakeGithub, checkout: Path) -> None:
-    with pytest.raises(ToolError, match="not authenticated"):
-        read(checkout, "pr://evil.example.com/octo/app/7")
-    assert not threads.calls
+    for host, is_own in (("evil.example.com", False), ("github.com", True)):
+        threads.calls.clear()
+        read(checkout, f"pr://{host}/octo/app/7")
+        assert {bool(call.authorization) for call in threads.calls} == {is_own}
 
 
 @pytest.mark.parametrize("diff", ["", "\n", "no diff"])
