@@ -45,7 +45,10 @@ def test_an_export_can_be_imported_twice(project: Path, capsys: pytest.CaptureFi
 def test_a_folder_of_markdown_is_imported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "memory").mkdir()
     (project / "memory" / "MEMORY.md").write_text("Prefer tabs in Makefiles.\n")
-    run(["import", "memory"])
+    (project / "private.txt").write_text("Not for import.\n")
+    (project / "memory" / "link.md").symlink_to(project / "private.txt")
+    assert run(["import", "memory"]) == 0
+    assert capsys.readouterr().out == "1 of 1 memories are new.\n"
     assert run(["search", "makefile"]) == 0 and "Prefer tabs" in capsys.readouterr().out
 
 

@@ -189,6 +189,8 @@ def _items(source: Path) -> Iterator[ImportedItem]:
     try:
         if source.is_dir():
             for path in sorted(source.rglob("*.md")):
+                if not path.resolve().is_relative_to(source.resolve()):
+                    continue  # a link to somebody else's file
                 if text := path.read_text(encoding="utf-8", errors="replace").strip():
                     yield ImportedItem(text=text[:50_000], context=path.name)
             return

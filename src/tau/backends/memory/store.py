@@ -301,7 +301,7 @@ class MemoryStore:
         """Keep a damaged file under another name, and take over the rows that can be read."""
         aside = self.path.with_name(f"{self.path.name}.damaged-{time.time_ns()}")
         saved = 0
-        with locked(self.path.with_name(f"{self.path.name}.lock")):
+        with locked(self.path):
             if self._is_sound():  # another process was faster
                 self.notices.append(f"The memories in {self.path} were damaged and have been repaired.")
                 return
