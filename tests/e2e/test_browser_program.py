@@ -14,6 +14,7 @@ from tests.backends.browser.browser_rig import CHROMIUM, needs_chromium
 from tests.e2e.program import Program
 from tests.support.fake_answers import Call
 from tests.support.limits import HANG_S
+from tests.support.soak import seeds
 
 pytestmark = needs_chromium
 
@@ -63,8 +64,9 @@ def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ("victim", "sandbox"),
     [("tau", "auto"), ("tau", "off"), ("worker", "auto"), ("driver", "off"), ("browser", "off")],
 )
+@pytest.mark.parametrize("number", seeds(1, 20))
 def test_a_kill_leaves_nothing(
-    victim: str, sandbox: str, tau: Program, temporary: Path, monkeypatch: pytest.MonkeyPatch
+    victim: str, sandbox: str, number: int, tau: Program, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TAU_BROWSER_PATH", CHROMIUM or "")
     mark = f"MARK_OF_TEST={temporary}"

@@ -50,7 +50,6 @@ class Call:
     path: str
     query: dict[str, str]
     body: Any
-    authorization: str = ""
 
 
 @dataclass
@@ -158,8 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
         text = self.rfile.read(size)
         query = {name: values[-1] for name, values in parse_qs(address.query).items()}
         body = json.loads(text) if text else None
-        login = self.headers.get("authorization", "")
-        reply = self.github.answer(Call(self.command, self.headers["host"], address.path, query, body, login))
+        reply = self.github.answer(Call(self.command, self.headers["host"], address.path, query, body))
         is_text = isinstance(reply.body, str)
         data = reply.body.encode() if is_text else json.dumps(reply.body).encode()
         self.send_response(reply.status)

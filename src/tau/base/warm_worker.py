@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tau.base.run import OUTSIDE, Process, Runner
-from tau.base.sizes import MIB
 
 LENGTH_BYTES = 8
-MAX_REPLY_BYTES = 64 * MIB
 
 
 class WorkerFailed(Exception):
@@ -29,61 +27,49 @@ class WarmWorker:
     def __init__(self, module: str, run: Runner) -> None:
         self._module, self._run = module, run
         self._stack = AsyncExitStack()
-        self._process: Process | None = None
+        self.process: Process | None = None  # if it runs
         self._lock = asyncio.Lock()
 
     async def ask(self, request: bytes, seconds: float) -> bytes:
         """Raises WorkerFailed; the next request then starts another process."""
         async with self._lock:
-            done = False
             try:
                 async with asyncio.timeout(seconds):
-                    reply = await self._exchange(request)
-                done = True
-                return reply
-            except TimeoutError:
-                raise WorkerFailed(f"that takes longer than {seconds:g} s") from None
-            except OSError as error:
-                raise WorkerFailed("the process failed") from error
-            finally:
-                if not done:
-                    await self.close()
+                    return await self._exchange(request)
+            except BaseException as error:
+                await self.close()
+                if isinstance(error, TimeoutError):
+                    raise WorkerFailed(f"that takes longer than {seconds:g} s") from None
+                if isinstance(error, OSError):
+                    raise WorkerFailed("the process failed") from error
+                raise
 
     async def _exchange(self, request: bytes) -> bytes:
-        data = len(request).to_bytes(LENGTH_BYTES, "big") + request
-        process = self._process
-        try:
-            if process is not None:
-                await process.write(data)
-                return await _reply(process)
-        except OSError:
-            await self.close()  # it ended because it had nothing to do
-        process = await self._start()
-        await process.write(data)
-        return await _reply(process)
-
-    async def _start(self) -> Process:
+        if self.process is not None:
+            try:
+                return await _reply(self.process, request)
+            except OSError:
+                await self.close()  # it ended because it had nothing to do
         # -P: a module in the working folder must not shadow ours.
         command = [sys.executable, "-P", "-m", self._module]
         started = await self._run.start(command, cwd=Path("/"), stdin="open", sandbox=OUTSIDE)
-        self._process = await self._stack.enter_async_context(started)
-        return self._process
+        self.process = await self._stack.enter_async_context(started)
+        return await _reply(self.process, request)
 
     async def close(self) -> None:
         """End the process; it has nothing to finish."""
-        process, self._process = self._process, None
+        process, self.process = self.process, None
         if process is not None:
             await process.kill(grace=0.0)
         await self._stack.aclose()
 
 
-async def _reply(process: Process) -> bytes:
+async def _reply(process: Process, request: bytes) -> bytes:
+    await process.write(len(request).to_bytes(LENGTH_BYTES, "big") + request)
     received = bytearray()
     async for chunk in process.output():
         received += chunk
         size = int.from_bytes(received[:LENGTH_BYTES], "big")
-        if len(received) >= LENGTH_BYTES and size > MAX_REPLY_BYTES:
-            break
         if len(received) >= LENGTH_BYTES + size:
             return bytes(received[LENGTH_BYTES:])
     raise OSError("It ended")

@@ -76,14 +76,8 @@ async def open_resources(
     if settings.github.enabled:
         github = github_access.GithubAccess(outside or runner, cwd, paths, settings.github)
         services.push_async_callback(github.background.close)
-    known = SessionResources(
-        shell=shell,
-        kernels=kernels,
-        sandbox=sandbox,
-        memory=memory,
-        github=github,
-        services=services,
-    )
+    known = SessionResources(shell=shell, kernels=kernels, sandbox=sandbox, memory=memory, github=github)
+    known = replace(known, services=services)
     if settings.browser.enabled and find_browser(environ) is not None and has_browser_driver():
         browser = late_browsers.LateBrowser(runner, settings, sandbox, environ)
         await services.enter_async_context(browser)

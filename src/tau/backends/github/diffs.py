@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 
 from msgspec import Struct
 
@@ -34,7 +33,7 @@ class FileDiff(Struct, frozen=True):
 def split_diff(text: str) -> list[FileDiff]:
     """The files of a unified diff, in its order."""
     starts = [found.start() for found in _START.finditer(text)]
-    parts = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+    parts = [text[start:end] for start, end in zip(starts, [*starts, len(text)][1:], strict=True)]
     return [FileDiff(_path(part), part) for part in parts]
 
 

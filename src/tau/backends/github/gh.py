@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from tau.backends.github.names import checkout_repository, default_host
+from tau.backends.github.names import DEFAULT_HOST
 from tau.base import log
 from tau.base.errors import ToolError
 from tau.base.files import write_atomic
@@ -149,7 +149,12 @@ class Gh:
         program = find_program("gh")
         if program is None:
             raise ToolError(NOT_INSTALLED)
-        environment = {**_ENVIRONMENT, **self._tokens(host), **({"GH_HOST": host} if host else {})}
+        if host not in ("", DEFAULT_HOST, os.environ.get("GH_HOST")) and host not in _hosts_of_logins():
+            raise ToolError(
+                f"GitHub CLI has no login for {host}; the user can run gh auth login --hostname {host}."
+            )
+        tokens = {name: os.environ[name] for name in TOKENS if name in os.environ}
+        environment = {**_ENVIRONMENT, **tokens, **({"GH_HOST": host} if host else {})}
         with tempfile.TemporaryFile(prefix="tau-gh-") as errors:
             try:
                 process = await self.runner.start(
@@ -172,15 +177,6 @@ class Gh:
             raise ToolError(f"GitHub CLI printed more than {MAX_OUTPUT_BYTES // MIB} MiB: gh {_shown(words)}")
         code = done.exit.code if done.exit.code is not None else -1
         return GhAnswer(code, done.output, strip_controls(said).strip())
-
-    def _tokens(self, host: str) -> dict[str, str]:
-        """gh sends an enterprise token to any server that it is told: only to the user's own then."""
-        found = {name: os.environ[name] for name in TOKENS if name in os.environ}
-        here = checkout_repository(self.cwd)
-        known = re.findall(r"^(\S+):", _hosts_file(os.environ), re.MULTILINE)
-        if host in ("", default_host(), here and here.host, *known):
-            return found
-        return {name: "" if "ENTERPRISE" in name else token for name, token in found.items()}
 
     async def _wait_for_limit(self, said: str, host: str) -> None:
         """Wait if it takes at most a minute. Raises ToolError with the time otherwise."""
@@ -254,6 +250,11 @@ def failure(words: Sequence[str], answer: GhAnswer, *, repo: bool = False) -> To
 
 def _shown(words: Sequence[str]) -> str:
     return shortened(" ".join(words), 300)
+
+
+def _hosts_of_logins() -> list[str]:
+    """The servers that the user chose: gh sends tokens of the environment to any server it is asked about."""
+    return re.findall(r"^[\"']?([^\s\"'#][^\s\"']*?)[\"']?:", _hosts_file(os.environ), re.MULTILINE)
 
 
 def credentials(environ: Mapping[str, str] = os.environ) -> list[Any]:

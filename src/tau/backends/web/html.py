@@ -12,17 +12,15 @@ from tau.backends.web.plain_text import INVISIBLE, HtmlResult, plain_text
 MAX_DEPTH = 500  # of nested elements; the parser's time is quadratic in it
 MIN_SHARE = 0.25  # of the page's text, that its main element must have
 POOR_CHARS = 200
+MAX_STYLE_CHARS = 100_000
 _NOISE = (
     "script, style, template, svg, canvas, object, embed, iframe, dialog, select, button, input, textarea"
     ", nav, [role=navigation], [role=banner], [role=contentinfo], [role=search], [role=dialog]"
     ", [role=alertdialog], a.headerlink, a.anchor, a.hash-link, .sr-only, .visually-hidden, .skip-link"
     ", .screen-reader-text"
 )
-_HIDDEN = ", ".join(
-    (
-        *("[hidden]", "[aria-hidden=true]", "[style*='display:none']", "[style*='display: none']"),
-        *("[style*='visibility:hidden']", "[style*='visibility: hidden']", "[style*='font-size:0']"),
-    )
+_HIDING = (
+    r"(?i)display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|(?:font-size|opacity)\s*:\s*0(?!\.?[1-9])"
 )
 _CHROME = (
     r"(?:^|[\s_-])(?:cookies?|consent|gdpr|newsletter|subscribe|sidebar|breadcrumbs?|share|sharing|social|promo"
@@ -122,26 +120,44 @@ def _alternates(tree: Any, url: str) -> list[tuple[str, str]]:
 
 def _drop_hidden(tree: Any) -> int:
     hidden = 0
-    for node in tree.css(_HIDDEN):
+    nodes = [node for node in tree.css("[style]") if re.search(_HIDING, node.attributes["style"] or "")]
+    for selector in _hiding_selectors(" ".join(node.text() for node in tree.css("style"))):
+        nodes += tree.css(selector)
+    for node in nodes:
+        node.attrs["hidden"] = ""
+    for node in _inner_first(tree, "[hidden], [aria-hidden=true]"):
         if node.tag not in _KEEP:
             hidden += bool(node.text(strip=True)) and node.attributes.get("aria-hidden") != "true"
             node.decompose()
-    for node in tree.css("noscript"):
+    for node in _inner_first(tree, "noscript"):
         node.decompose()
     return hidden
 
 
+def _inner_first(tree: Any, selector: str) -> list[Any]:
+    """Elements to drop: one that is inside another is gone with it, and must not be looked at again."""
+    return list(reversed(tree.css(selector)))
+
+
+def _hiding_selectors(styles: str) -> list[str]:
+    """Classes and ids that a style sheet of the page hides, unless it also has rules that may show them."""
+    always = re.sub(r"@[^{};]{0,200}\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", styles[:MAX_STYLE_CHARS])
+    rules = re.findall(r"([^{}]{1,200})\{([^{}]*)\}", always)
+    names = [name.strip() for names, body in rules if re.search(_HIDING, body) for name in names.split(",")]
+    return [name for name in names[:100] if re.fullmatch(r"[.#][\w-]+", name) and styles.count(name) == 1]
+
+
 def _drop_chrome(tree: Any) -> None:
-    for node in tree.css(_NOISE):
+    for node in _inner_first(tree, _NOISE):
         if node.tag not in _KEEP:
             node.decompose()
     in_main = {node.mem_id for node in tree.css("main *, article *, [role=main] *")}
-    for node in tree.css("header, footer, aside"):
+    for node in _inner_first(tree, "header, footer, aside"):
         names = f"{node.attributes.get('class') or ''}"
         is_note = node.tag == "aside" and re.search(_ADMONITION, names)
         if not is_note and (node.tag != "header" or node.mem_id not in in_main):
             node.decompose()
-    for node in tree.css("div, section, ul, ol, p, span, form, table"):
+    for node in _inner_first(tree, "div, section, ul, ol, p, span, form, table"):
         attributes = node.attributes
         names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}".lower()
         if names != " " and re.search(_CHROME, names) and not node.css_first("main, article, h1, pre"):

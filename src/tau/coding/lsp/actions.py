@@ -9,6 +9,7 @@ from msgspec import DecodeError, json
 
 from tau.backends.lsp.client import LanguageServer
 from tau.backends.lsp.config import ServerSpec
+from tau.backends.lsp.file_watch import FileWatch
 from tau.backends.lsp.lspmux import TEXTS
 from tau.backends.lsp.pool import LanguageServers
 from tau.backends.lsp.protocol import (
@@ -140,22 +141,9 @@ async def _open_one(server: LanguageServer, servers: LanguageServers) -> None:
     """Some servers load no project before they have a file of it."""
     if server.documents:
         return
-    for path in await asyncio.to_thread(_some_files, server.spec, servers.found.root):
+    files = await asyncio.to_thread(FileWatch(servers.found.root, server.spec.matches).files)
+    for path in sorted(files)[:1]:
         await server.sync(path)
-
-
-def _some_files(spec: ServerSpec, root: Path) -> list[Path]:
-    for folder in (
-        root,
-        *sorted(each for each in root.iterdir() if each.is_dir() and each.name[0] != ".")[:50],
-    ):
-        try:
-            for path in sorted(folder.iterdir()):
-                if path.is_file() and spec.matches(path):
-                    return [path]
-        except OSError:
-            continue
-    return []
 
 
 def _symbol_place(row: dict[str, Any], texts: PlaceTexts) -> str:

@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from msgspec import DecodeError, Struct, json
 from msgspec.structs import replace
@@ -23,9 +22,6 @@ from tau.base.text import is_binary, reveal
 from tau.coding.readers.documents.limits import MAX_TEXT_CHARS
 from tau.config.settings import Settings
 from tau.config.web_access import WebAccess
-
-if TYPE_CHECKING:
-    from tau.backends.web.worker import PageWorker
 
 document_kinds = late("tau.coding.readers.documents")
 documents = late("tau.coding.readers.documents.worker")
@@ -73,7 +69,7 @@ class WebPages:
         self.allowed = AllowedHosts(settings.fetch.allow_private)
         self._cache: OrderedDict[tuple[str, bool], WebPage] = OrderedDict()
         self._services = services
-        self._worker: PageWorker | None = None
+        self._worker: workers.PageWorker | None = None
 
     def hosts(self, url: WebUrl) -> list[str]:
         """What reading it connects to: its host, and that of its site's API or of the chosen service."""
@@ -128,7 +124,7 @@ class _PageRead:
         ctx: ToolContext,
         settings: Settings,
         access: WebAccess,
-        worker: "PageWorker",
+        worker: "workers.PageWorker",
         raw: bool,
     ) -> None:
         self._client = client
