@@ -5,10 +5,14 @@ import sys
 import time
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
+from tau.agent.effects import Effects
+from tau.agent.tool import Tool
 from tau.ai.faux import Act, Say
+from tau.ext.extensions.function_tool import ReplacementTool
 from tests.ext.extensions.host import opened
 from tests.support.limits import HANG_S
 
@@ -172,6 +176,37 @@ def test_a_tool_that_replaces_one_of_tau_keeps_its_policy(text: str, tmp_path: P
             assert "replaces the tool bash" in "\n".join(rig.notices)
 
     asyncio.run(main())
+
+
+def test_a_tool_that_replaces_one_of_tau_keeps_all_that_it_declares(tmp_path: Path) -> None:
+    full = {
+        "reads": (tmp_path / "r",),
+        "writes": (tmp_path / "w",),
+        "runs": ("x",),
+        "network": ("h",),
+        "env": (("A", "b"),),
+        "run_cwd": tmp_path,
+        "details": (("a", "b"),),
+        "publishes": ("push main",),
+        "acts_elsewhere": True,
+        "undeclared": True,
+        "mcp": ("s", "t"),
+        "mcp_change": "@@",
+    }
+    assert {*full} == {*Effects.__struct_fields__}
+
+    class Own(Tool[Any]):
+        name, label = "own", "Own"
+
+        def decode(self, arguments: dict[str, Any]) -> tuple[Any, list[str]]:
+            return arguments, []
+
+        def effects(self, params: Any, cwd: Path) -> Effects:
+            return params["effects"]
+
+    for one, other in ((Effects(**full), Effects()), (Effects(), Effects(**full))):
+        tool = ReplacementTool(Own(), Own())
+        assert tool.effects(({"effects": one}, {"effects": other}), tmp_path) == Effects(**full)
 
 
 def test_extension_whose_tool_or_command_another_one_has_is_named(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import DecodeError, Struct, json
 
 from tau.base.errors import TauError
-from tau.base.text import clean_line, shortened
+from tau.base.text import reveal_line, shortened
 from tau.config.discovery.plugins import plugin_patterns
 from tau.config.discovery.providers import Kind
 from tau.config.discovery.registry import expand
@@ -72,8 +72,8 @@ def read_manifest(folder: Path, shown: str = "") -> PluginManifest:
         contents.setdefault("extension-modules", []).append(".")
     return PluginManifest(
         name=valid_name(str(fields.get("name") or folder.name)),
-        version=clean_line(str(fields.get("version") or "")),
-        description=clean_line(str(fields.get("description") or "")),
+        version=reveal_line(str(fields.get("version") or "")),
+        description=reveal_line(str(fields.get("description") or "")),
         layout=layout,
         contents={str(kind): names for kind, names in contents.items()},
         runs=[
@@ -107,7 +107,7 @@ def check_manifest(folder: Path) -> list[str]:
     problems = _claude_faults(folder) if manifest.layout == "claude" else []
     for key, row in manifest.settings.items():
         if not isinstance(row, dict) or str(row.get("type") or "string") not in TYPES:
-            problems.append(f"The setting {clean_line(key)} needs a type: {', '.join(TYPES)}.")
+            problems.append(f"The setting {reveal_line(key)} needs a type: {', '.join(TYPES)}.")
     if not manifest.contents:
         problems.append("It has nothing that tau uses.")
     for name in ("hooks/hooks.json", ".mcp.json", ".lsp.json"):
@@ -129,7 +129,7 @@ def _claude_faults(folder: Path) -> list[str]:
         problems.append(".claude-plugin/plugin.json: name is missing.")
     for key in ("commands", "agents", "skills", "hooks", "mcpServers"):
         for path in paths_of(fields.get(key)):
-            shown = shortened(clean_line(path), MAX_SHOWN_CHARS)
+            shown = shortened(reveal_line(path), MAX_SHOWN_CHARS)
             if not path.startswith("./"):
                 problems.append(f'.claude-plugin/plugin.json: {key} "{shown}" must start with "./".')
             elif not _exists(folder / path):
@@ -175,8 +175,8 @@ def _is_package(folder: Path) -> bool:
 def _shown(folder: Path, name: str) -> list[str]:
     """A file, once with each command that it names."""
     commands = named_commands(_text(folder / name)) if name.endswith(".json") else ()
-    shown = [clean_line(f"{name} ({command})") for command in dict.fromkeys(commands)]
-    return shown or [clean_line(name)]
+    shown = [reveal_line(f"{name} ({command})") for command in dict.fromkeys(commands)]
+    return shown or [reveal_line(name)]
 
 
 def _text(path: Path) -> str:
