@@ -1,6 +1,7 @@
 """`tau memory`: what people see and change."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,19 @@ def test_a_bad_line_of_an_import_is_named_and_nothing_is_stored(
         run(["import", "x.jsonl"])
     run(["list"])
     assert capsys.readouterr().out == "No memories.\n"
+
+
+def test_an_import_neither_waits_for_pipes_nor_follows_links_out(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = project / "notes"
+    notes.mkdir()
+    (project / "secret").write_text("the key of the safe")
+    (notes / "a.md").symlink_to(project / "secret")
+    (notes / "b.md").symlink_to("c.md")
+    (notes / "c.md").write_text("one fact")
+    os.mkfifo(notes / "d.md")
+    run(["import", "notes"])
+    run(["list"])
+    shown = capsys.readouterr().out
+    assert "one fact" in shown and "safe" not in shown

@@ -196,6 +196,11 @@ def clean_line(text: str) -> str:
     return " ".join(plain(text).split())
 
 
+def reveal_line(text: str) -> str:
+    """Join the text into one line and reveal what hides in it, for text that could run."""
+    return " ".join(reveal(text).split())
+
+
 def shortened(text: str, max_chars: int) -> str:
     """Truncate text to `max_chars`, with an ellipsis."""
     return text if len(text) <= max_chars else f"{text[: max_chars - 1].rstrip()}…"

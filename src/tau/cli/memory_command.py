@@ -191,6 +191,8 @@ def _items(source: Path) -> Iterator[ImportedItem]:
     try:
         if source.is_dir():
             for path in sorted(source.rglob("*.md")):
+                if not path.is_file() or not path.resolve().is_relative_to(source.resolve()):
+                    continue  # a pipe would wait forever, a link could bring in any file
                 if text := path.read_text(encoding="utf-8", errors="replace").strip():
                     yield ImportedItem(text=text[:50_000], context=path.name)
             return

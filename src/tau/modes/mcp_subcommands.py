@@ -15,7 +15,7 @@ from tau.base import secrets
 from tau.base.errors import TauError, UsageError
 from tau.base.json_rpc import JsonRpcError
 from tau.base.tasks import spawn
-from tau.base.text import clean_line, quantity, shortened, strip_controls
+from tau.base.text import clean_line, quantity, reveal_line, shortened, strip_controls
 from tau.coding.ports import ServerStatus
 from tau.config.paths import PROJECT_FOLDER, repo_root
 from tau.ext.mcp import report
@@ -89,7 +89,7 @@ async def get_server(servers: McpServers, args: VerbArgs) -> VerbReport:
     named = ("name", "state", "why", "provider", "path") if is_started else ("name", "provider", "path")
     shown = {name: data[name] for name in named} | fields
     rows = [
-        f"{key}: {clean_line(value if isinstance(value, str) else json.encode(value).decode())}"
+        f"{key}: {reveal_line(value if isinstance(value, str) else json.encode(value).decode())}"
         for key, value in shown.items()
         if value not in ("", {}, [])
     ]
