@@ -53,7 +53,7 @@ test-servers: $(TEST_STAMP)
 
 # The official conformance suite of MCP, with a Node.js that npm provides.
 conformance: $(TEST_STAMP)
-	@$(BIN)/python -m tests.support.npm_packages --all
+	@$(BIN)/python -m tests.support.npm_packages mcp-conformance-0.2.0-alpha.12
 	@$(BIN)/python -m pytest -n 2 --soak tests/ext/mcp/test_conformance.py $(ARGS)
 
 bench: $(RUN_STAMP)

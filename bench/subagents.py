@@ -13,9 +13,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tau.ai.faux import Say
+from tau.ai.faux import Say, Use
 from tau.coding.task.ports import TaskOrder
-from tests.coding.task.play import Play, session_of, yielded
+from tests.coding.task.play import Answer, Play, session_of, yielded
 
 AT_ONCE = 32
 
@@ -63,17 +63,18 @@ async def agents(folder: Path, count: int) -> dict[str, float]:
         }
 
 
-async def plain(folder: Path, count: int) -> float:
-    """The same prompts as plain sessions, one answer each."""
-    play = Play([[Say("done")]], lambda assignment, turn: yielded("done"))
+async def plain(folder: Path, count: int, *answers: Answer) -> float:
+    """The same prompts as plain sessions."""
     began = time.process_time()
     for _ in range(count):
+        play = Play(answers, lambda assignment, turn: yielded("done"))
         async with session_of(play, folder) as session:
             await session.prompt("work")
     return (time.process_time() - began) / count * 1000
 
 
 def main() -> None:
+    gc.freeze()  # as tau does once it has started
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     with tempfile.TemporaryDirectory() as home:
         os.environ["HOME"] = os.environ["TAU_HOME"] = home
@@ -81,7 +82,9 @@ def main() -> None:
         folder.mkdir()
         for name, value in asyncio.run(agents(folder, count)).items():
             print(f"{name}: {value:.1f}")
-        print(f"CPU ms per plain session: {asyncio.run(plain(folder, 100)):.1f}")
+        answer, call = [Say("done")], [Use("find", paths=["nothing"])]
+        print(f"CPU ms per plain session: {asyncio.run(plain(folder, 100, answer)):.1f}")
+        print(f"CPU ms per plain session with a call: {asyncio.run(plain(folder, 100, call, answer)):.1f}")
 
 
 if __name__ == "__main__":

@@ -58,6 +58,7 @@ def test_mistakes_are_one_sentence(tau: Program) -> None:
 
 def test_a_print_run_searches_activates_and_calls(tau: Program) -> None:
     added(tau)
+    assert tau.run("mcp", "test", "faux").returncode == 0  # its tools are known from now on
     search = Call("search_tool_bm25", {"query": "tool_7", "limit": 1})
     tau.script(search, Call("mcp__faux_tool_7", {"text": "seven"}), "Done.")
     tau.settings(**{"tools.allow": ["mcp: faux.*"], "retry.enabled": False})
@@ -86,7 +87,7 @@ def test_a_required_server_that_fails_ends_the_run(tau: Program) -> None:
 
 def test_a_servers_file_can_be_passed(tau: Program, tmp_path: Path) -> None:
     file = tmp_path / "servers.json"
-    definition = {"command": sys.executable, "args": ["-S", server_in(tau), "{}"]}
+    definition = {"command": sys.executable, "args": ["-S", server_in(tau), "{}"], "required": True}
     file.write_text(json.dumps({"mcpServers": {"given": definition}}))
     tau.script("Done.")
     assert tau.ask("Go.", "--mcp-config", str(file), "--no-mcp").returncode == 0

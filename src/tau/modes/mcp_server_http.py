@@ -11,7 +11,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from tau.base.json_rpc import PARSE_ERROR, decode_messages
+from tau.base.json_rpc import METHOD_NOT_FOUND, PARSE_ERROR, JsonRpcError, RpcMessage, decode_messages
+from tau.ext.mcp.messages import MODERN_VERSIONS, read_object
+from tau.modes import mcp_stateless
 from tau.modes.mcp_server import McpEndpoint
 from tau.modes.serve.access import AccessGate
 from tau.modes.serve.server import HttpServer
@@ -28,6 +30,7 @@ class McpSessions:
     def __init__(self, options: SessionOptions, tasks: asyncio.TaskGroup) -> None:
         self._options, self._tasks = options, tasks
         self._open: dict[str, McpEndpoint] = {}
+        self._shared: McpEndpoint | None = None  # for requests without a session
 
     def app(self, token: str) -> ASGIApp:
         routes = [Route(PATH, self.serve, methods=["POST", "GET", "DELETE"])]
@@ -47,6 +50,8 @@ class McpSessions:
             messages = decode_messages(body)
         except ValueError:
             return _error(400, PARSE_ERROR, "This is not JSON-RPC.")
+        if messages and not id and (shared := self._serve_stateless(request, messages[0], body)):
+            return shared
         methods = [message.method for message in messages]
         if "initialize" in methods:
             while len(self._open) >= MAX_SESSIONS:
@@ -62,13 +67,34 @@ class McpSessions:
         if not expected:
             endpoint.take(body)
             return Response(status_code=202)
-        headers = {"mcp-session-id": id, "cache-control": "no-store"}
-        events = _events(endpoint, body, expected)
-        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+        return _stream(endpoint, body, expected, {"mcp-session-id": id})
+
+    def _serve_stateless(self, request: Request, message: RpcMessage, body: bytes) -> Response | None:
+        """None if the message belongs to a session, or begins one."""
+        version = request.headers.get("mcp-protocol-version", "")
+        params = read_object(message.params)
+        if not isinstance(message.method, str) or not isinstance(message.id, int | str):
+            return None
+        if version not in MODERN_VERSIONS and not mcp_stateless.is_stateless(message.method, params):
+            return None
+        try:
+            mcp_stateless.check_request(message.method, params, request.headers)
+        except JsonRpcError as error:
+            status = 404 if error.code == METHOD_NOT_FOUND else 400
+            return _error(status, error.code, str(error), message.id, error.data)
+        if self._shared is None:
+            self._shared = McpEndpoint(self._options, self._tasks, _nowhere)
+        return _stream(self._shared, body, 1, {})
 
     async def close(self) -> None:
-        for endpoint in self._open.values():
+        for endpoint in (*self._open.values(), *([self._shared] if self._shared else ())):
             await endpoint.close()
+
+
+def _stream(endpoint: McpEndpoint, body: bytes, expected: int, headers: dict[str, str]) -> StreamingResponse:
+    events = _events(endpoint, body, expected)
+    headers = {**headers, "cache-control": "no-store"}
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
 
 async def _events(endpoint: McpEndpoint, body: bytes, expected: int) -> AsyncIterator[bytes]:
@@ -79,23 +105,29 @@ async def _events(endpoint: McpEndpoint, body: bytes, expected: int) -> AsyncIte
         await queue.put(data)
 
     endpoint.take(body, send)
-    while expected:
-        try:
-            async with asyncio.timeout(KEEP_ALIVE_S):
-                data = await queue.get()
-        except TimeoutError:
-            yield b": working\n\n"
-            continue
-        yield b"event: message\ndata: " + data + b"\n\n"
-        expected -= b'"method"' not in data[:60]
+    try:
+        while expected:
+            try:
+                async with asyncio.timeout(KEEP_ALIVE_S):
+                    data = await queue.get()
+            except TimeoutError:
+                yield b": working\n\n"
+                continue
+            yield b"event: message\ndata: " + data + b"\n\n"
+            expected -= b'"method"' not in data[:60]
+    finally:
+        endpoint.abandon(send)
 
 
 async def _nowhere(data: bytes) -> None:
     """Without a lasting stream, what no request causes has no way to the client."""
 
 
-def _error(status: int, code: int, message: str) -> JSONResponse:
-    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}, status)
+def _error(
+    status: int, code: int, message: str, id: int | str | None = None, data: object = None
+) -> JSONResponse:
+    error = {"code": code, "message": message, **({} if data is None else {"data": data})}
+    return JSONResponse({"jsonrpc": "2.0", "id": id, "error": error}, status)
 
 
 async def serve(options: SessionOptions, token: str, listener: socket.socket) -> None:

@@ -15,7 +15,7 @@ from tau.base import secrets
 from tau.base.errors import TauError, UsageError
 from tau.base.json_rpc import JsonRpcError
 from tau.base.tasks import spawn
-from tau.base.text import clean_line, shortened, strip_controls
+from tau.base.text import clean_line, quantity, reveal_line, shortened, strip_controls
 from tau.coding.ports import ServerStatus
 from tau.config.paths import PROJECT_FOLDER, repo_root
 from tau.ext.mcp import report
@@ -53,11 +53,10 @@ class VerbReport(Struct, frozen=True):
 async def list_servers(servers: McpServers, args: VerbArgs) -> VerbReport:
     await wait_settled(servers)
     rows = report.statuses(servers)
-    if not rows:
-        return VerbReport("No MCP servers; add one with tau mcp add NAME -- COMMAND, or NAME URL.", [])
-    text = "\n".join(_status_line(row) for row in rows)
-    problems = "".join(f"\n{place}: {problem}" for place, problem in servers.listing.errors)
-    return VerbReport(text + problems, [to_builtins(row) for row in rows])
+    lines = [_status_line(row) for row in rows]
+    lines += [f"{place}: {problem}" for place, problem in servers.listing.errors]
+    none = "No MCP servers; add one with tau mcp add NAME -- COMMAND, or NAME URL."
+    return VerbReport("\n".join(lines) or none, [to_builtins(row) for row in rows])
 
 
 async def wait_settled(servers: McpServers) -> None:
@@ -70,7 +69,9 @@ async def wait_settled(servers: McpServers) -> None:
 
 
 def _status_line(row: ServerStatus) -> str:
-    what = f"{row.tools} tools, about {row.tokens:,} tokens" if row.state == "connected" else row.why
+    what = (
+        f"{quantity(row.tools, 'tool')}, about {row.tokens:,} tokens" if row.state == "connected" else row.why
+    )
     return f"{row.name}  {row.state}  {what}  (mcp:{row.name} via {row.provider})".replace("    ", "  ")
 
 
@@ -84,10 +85,13 @@ async def get_server(servers: McpServers, args: VerbArgs) -> VerbReport:
         fields[name] = {key: _shown(value) for key, value in fields.get(name, {}).items()}
     fields.pop("oauth", None)
     data = {**to_builtins(status), "server": fields, "line": entry.line}
+    is_started = entry.name in servers.connections or entry.state != "active"
+    named = ("name", "state", "why", "provider", "path") if is_started else ("name", "provider", "path")
+    shown = {name: data[name] for name in named} | fields
     rows = [
-        f"{key}: {clean_line(str(value))}"
-        for key, value in (*to_builtins(status).items(), *fields.items())
-        if value
+        f"{key}: {reveal_line(value if isinstance(value, str) else json.encode(value).decode())}"
+        for key, value in shown.items()
+        if value not in ("", {}, [])
     ]
     return VerbReport("\n".join(rows), data)
 
@@ -222,7 +226,9 @@ async def test_server(servers: McpServers, args: VerbArgs) -> VerbReport:
         await client.request("ping")
     took_ms = round((asyncio.get_running_loop().time() - began) * 1000)
     row = report.entry_status(servers, connection.entry)
-    about = f"{row.version or 'no name'}, protocol {row.protocol}, {row.tools} tools, {took_ms} ms"
+    about = (
+        f"{row.version or 'no name'}, protocol {row.protocol}, {quantity(row.tools, 'tool')}, {took_ms} ms"
+    )
     text = f"{row.name} works: {about}."
     return VerbReport(text, {**to_builtins(row), "ms": took_ms})
 
@@ -319,7 +325,7 @@ async def list_prompts(servers: McpServers, args: VerbArgs) -> VerbReport:
         return VerbReport("\n".join(texts), result)
     found = await client.list_all("prompts") if client.info.offers("prompts") else []
     rows = [
-        f"/{args.words[0]}:{text_at(one, 'name')}  {clean_line(text_at(one, 'description'))}" for one in found
+        clean_line(f"/{args.words[0]}:{text_at(one, 'name')}  {text_at(one, 'description')}") for one in found
     ]
     return VerbReport("\n".join(rows) or "No prompts.", found)
 
@@ -474,7 +480,7 @@ def parse(words: Sequence[str]) -> tuple[str, VerbArgs]:
             given.append(word)
     verb, *rest = given or ["list"]
     if verb not in VERBS:
-        raise UsageError(f'Unknown action "{verb}"; use one of {", ".join(VERBS)}.')
+        raise UsageError(f'Unknown action "{verb}"; use one of {", ".join(VERBS)}, serve.')
     _, form, least, most, _ = VERBS[verb]
     if not least <= len(rest) <= most:
         raise UsageError(f"Usage: tau mcp {verb} {form}".rstrip() + ".")

@@ -117,7 +117,7 @@ async def compose(
         options, paths, settings, environ, environment, folders, sandbox, permissions, asked, host
     )
     fence = LateFence(folders, sandbox, environment.jobs, is_distrusted=is_distrusted)
-    around = (paths, environ, environment, folders, ask, conversation, services, (outside, sandbox))
+    around = (paths, environ, environment, folders, ask, conversation, services, (outside, sandbox), models)
     more = await _open_more(options, settings, around, supplies, roots)
     rules = _stream_rules(options, settings, conversation, environment, roots, supplies)
     files = await _prompt_files(settings, roots, supplies, models.resolved.model, problems, host)

@@ -19,6 +19,7 @@ from tau.coding.session.storage.log import SessionLog
 from tau.config.paths import Paths
 from tau.config.settings import Settings
 from tau.sdk.environment import ToolEnvironment
+from tau.sdk.models import SessionModels
 from tau.sdk.options import SessionOptions
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ MoreToolsInput: TypeAlias = tuple[
     SessionLog,
     AsyncExitStack,
     tuple[LocalRunner, LateSandbox | None],
+    SessionModels,
 ]
 
 
@@ -59,6 +61,7 @@ async def open_more_tools(
     conversation: SessionLog,
     services: AsyncExitStack,
     run: tuple[LocalRunner, LateSandbox | None],
+    models: SessionModels,
     *,
     discover: "Callable[[], CapabilityRegistry] | None",
 ) -> MoreTools:
@@ -76,6 +79,7 @@ async def open_more_tools(
             contained=run[0].inside(run[1]),
             outside=run[0],
             warn=lambda text: environment.events.emit(Notice("warning", text)),
+            search_keys=models.web.keys,
             ui=options.ui,
             complete=ask,
             model=lambda: environment.world.models.role("smol"),

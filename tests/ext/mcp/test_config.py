@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from tau.base.errors import ConfigError
 from tau.base.run import LocalRunner
 from tau.config.discovery.registry import CapabilityRegistry, DiscoveryOptions
 from tau.config.paths import user_paths
-from tau.ext.mcp.config import ServerEntry, read_server, resolve
+from tau.ext.mcp.config import ServerEntry, exa_key, read_server, resolve
 from tau.ext.mcp.config_edit import change_member
 from tau.ext.mcp.config_files import ServerList, find_servers, own_file
 
@@ -107,6 +108,38 @@ def test_an_invalid_server_is_named_with_file_and_line_and_stops_nothing_else(tm
         'The type "quantum" is unknown; use stdio, http or sse.',
     )
     assert "The name may have letters" in listing.errors[1][1]
+
+
+def test_a_file_that_cannot_be_read_is_named_with_its_line_and_without_its_content(tmp_path: Path) -> None:
+    path = write(
+        own_file(user_paths(os.environ)), '{"mcpServers": {\n "a": {"env": {"KEY": "sk-1"}} "b": 1}}'
+    )
+    assert found(tmp_path).errors == (("mcp", f"{path}:2: Invalid JSON: Expected comma or '}}'."),)
+
+
+def test_a_list_that_is_none_is_an_error(tmp_path: Path) -> None:
+    path = write(own_file(user_paths(os.environ)), '{"mcpServers": {},\n"disabledServers": "x"}')
+    assert found(tmp_path).errors == (("mcp", f"{path}:2: disabledServers must be a list."),)
+
+
+def test_a_field_of_the_wrong_type_is_named() -> None:
+    with pytest.raises(ValueError, match=r"^command: expected str, got int\.$"):
+        read_server({"command": 5})
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"command": "npx", "env": {"EXA_API_KEY": "${KEY_OF_EXA}"}},
+        {"url": "https://mcp.exa.ai/mcp?exaApiKey=${KEY_OF_EXA}"},
+        {"url": "https://mcp.exa.ai/mcp", "headers": {"x-api-key": "${KEY_OF_EXA}"}},
+    ],
+)
+def test_the_key_of_an_exa_server_is_known(fields: dict[str, Any], tmp_path: Path) -> None:
+    entry = ServerEntry(name="exa", server=read_server(fields), provider="native", path=tmp_path / "mcp.json")
+    server = asyncio.run(resolve(entry, {"KEY_OF_EXA": "exa-0123456789"}, tmp_path, LocalRunner()))
+    assert exa_key(server) == "exa-0123456789"
+    assert not exa_key(read_server({"url": "https://exa.ai.example/mcp?exaApiKey=x"}))
 
 
 def test_a_key_is_not_sent_unencrypted() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -116,10 +116,13 @@ class RequestGate(Struct, frozen=True):
     pauses: ProviderPauses
     check: Callable[[Model], None] = lambda model: None
     """Raises TauError if the agent must not send another request."""
+    turn: Callable[[], Awaitable[None]] | None = None
 
     def wrap(self, stream: StreamFunction) -> StreamFunction:
         async def gated(model: Model, request: Request) -> AsyncGenerator[Delta, None]:
             await self.pauses.wait(model.provider)
+            if self.turn is not None:
+                await self.turn()
             self.check(model)
             meter = self.meter
             if (reason := meter.exhausted()) is not None:

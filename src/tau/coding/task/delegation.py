@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -13,7 +14,7 @@ from tau.base.late import late
 from tau.coding.ports import CodingContext
 from tau.coding.task.ports import MAIN, TaskOrder
 from tau.coding.task.results import AsyncState, SingleResult, TaskDetails, follow_up, result_text
-from tau.coding.task.subagent import Subagent
+from tau.coding.task.subagent import Subagent, is_revivable
 
 if TYPE_CHECKING:
     from tau.coding.task.team import Team
@@ -102,8 +103,7 @@ class Delegation:
         finally:
             stop_showing()
         for agent in agents:
-            agent.record.delivered = True
-            self._team.roster.save(agent)
+            self.note_delivered(agent)
         paths = [one.output_path for one in ended if isinstance(one.output_path, str)]
         details = TaskDetails(
             results=list(ended),
@@ -111,7 +111,10 @@ class Delegation:
             output_paths=paths or UNSET,
             progress=[agent.progress() for agent in agents],
         )
-        texts = [f"{result_text(one)}\n{follow_up(one)}" for one in ended]
+        texts = [
+            f"{result_text(one)}\n{follow_up(one, is_revivable=is_revivable(agent))}"
+            for agent, one in zip(agents, ended, strict=True)
+        ]
         is_error = all(one.outcome != "completed" for one in ended)
         return ToolOutput.text("\n\n".join([*texts, *problems]), details, is_error=is_error)
 
@@ -121,7 +124,7 @@ class Delegation:
         with self._team.mail.blocking(caller, (agent.id,)):
             async with self._team.slots.lent(self._team.roster.find(caller)):
                 result = await self.follow(agent)
-        agent.record.delivered = True
+        agent.record.delivered = True  # no log says so
         self._team.roster.save(agent)
         return result
 
@@ -139,6 +142,16 @@ class Delegation:
             await asyncio.wait((task,), timeout=END_S)
             raise
 
+    def note_delivered(self, agent: Subagent) -> None:
+        """Its caller has the result. The conversation's log says so too, so the record can follow later."""
+        agent.record.delivered = True
+        with suppress(ToolError):
+            self._team.spawn_task(self._save(agent), f"save {agent.id}")
+
+    async def _save(self, agent: Subagent) -> None:
+        await self._team.slots.turn()
+        self._team.roster.save(agent)
+
     def _job(self, agent: Subagent) -> Callable[[Callable[[str], None]], Coroutine[Any, Any, str]]:
         """The work of a background job; it fails if the agent does."""
 
@@ -152,7 +165,7 @@ class Delegation:
                 result = await self.follow(agent)
             finally:
                 stop()
-            text = f"{result_text(result)}\n{follow_up(result)}"
+            text = f"{result_text(result)}\n{follow_up(result, is_revivable=is_revivable(agent))}"
             if result.outcome != "completed":
                 raise TauError(text)
             return text

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from tau.base.clock import now_ms
 from tau.base.errors import TauError, UsageError
 from tau.coding.task.results import SingleResult, result_text
-from tau.coding.task.subagent import Subagent
+from tau.coding.task.subagent import Subagent, is_revivable
 
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
@@ -90,7 +90,7 @@ class Lifecycle:
         """Open the session of a parked agent. Raises TauError."""
         if agent.record.status == "aborted":
             raise TauError(f"{agent.id} was aborted; its transcript is history://{agent.id}.")
-        if agent.workspace is not None and not agent.workspace.usable:
+        if not is_revivable(agent):
             raise TauError(
                 f"{agent.id} worked in a copy that has been merged and removed; start a new agent."
             )

@@ -13,7 +13,7 @@ from tau.base.late import late
 from tau.coding.task.ports import MAIN
 from tau.coding.task.records import AgentRecord, load_records
 from tau.coding.task.results import follow_up, result_text
-from tau.coding.task.subagent import Subagent
+from tau.coding.task.subagent import Subagent, is_revivable
 
 if TYPE_CHECKING:
     from tau.coding.task.team import Team
@@ -69,7 +69,9 @@ class Restoration:
     def _deliver_late(self, agent: Subagent) -> None:
         record = agent.record
         if record.result is not None:
-            text = f"{result_text(record.result)}\n{follow_up(record.result)}"
+            text = (
+                f"{result_text(record.result)}\n{follow_up(record.result, is_revivable=is_revivable(agent))}"
+            )
         elif record.interrupted:
             text = (
                 f"[Subagent {record.id} was interrupted: tau ended while it worked. Message it with irc to"

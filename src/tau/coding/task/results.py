@@ -10,7 +10,7 @@ from tau.ai.wire import Usage
 from tau.base.files import write_atomic
 from tau.base.secrets import mask
 from tau.base.sizes import KIB
-from tau.base.text import clean_line, plain, shortened
+from tau.base.text import clean_line, plain, quantity, shortened
 from tau.coding.output import OutputLimits, truncate
 
 AgentStatus = Literal["queued", "running", "idle", "parked", "aborted"]
@@ -110,7 +110,8 @@ class TaskDetails(Struct, frozen=True, kw_only=True, rename="camel"):
 def result_text(result: SingleResult) -> str:
     """The result for the caller's model; the file has all of it."""
     ended = result.outcome if not result.aborted else f"aborted ({result.abort_reason or 'stopped'})"
-    facts = f"{result.requests} requests, {result.tokens:,} tokens, ${result.cost:.4f}"
+    cost = f", ${result.cost:.4f}" if result.cost else ""
+    facts = f"{quantity(result.requests, 'request')}, {result.tokens:,} tokens{cost}"
     lines = [f"[{result.agent} {result.id} {ended}; {facts}]"]
     if isinstance(result.error, str) and result.error:
         lines.append(result.error)
@@ -125,9 +126,9 @@ def result_text(result: SingleResult) -> str:
     return "\n".join(lines)
 
 
-def follow_up(result: SingleResult) -> str:
+def follow_up(result: SingleResult, *, is_revivable: bool) -> str:
     """What the caller can do next with the agent."""
-    if result.outcome == "aborted":
+    if result.outcome == "aborted" or not is_revivable:
         return f"[Transcript: history://{result.id}]"
     return f"[{result.id} is idle: message it with irc to follow up; transcript: history://{result.id}]"
 

@@ -15,6 +15,12 @@ class Slots:
     def __init__(self, most: int) -> None:
         self._free = asyncio.Semaphore(most) if most else None
         self._holding: set[str] = set()
+        self._turn = asyncio.Lock()
+
+    async def turn(self) -> None:
+        """Let agents write to disk one after the other, so that many do not hold the event loop at once."""
+        async with self._turn:
+            await asyncio.sleep(0)
 
     @asynccontextmanager
     async def hold(self, agent: "Subagent") -> AsyncIterator[None]:

@@ -1,6 +1,5 @@
 """Makes new agents: which definition, model and tools they get, and whether they may start at all."""
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -39,13 +38,11 @@ class Spawner:
         self._team = team
         self._builtin = builtin
         self._taken: set[str] | None = None
-        self._turn = asyncio.Lock()
         self.spawned = 0
 
     async def spawn(self, order: TaskOrder, caller: Subagent | None) -> Subagent:
         """Register a new agent. Raises ToolError with a sentence for the model."""
-        async with self._turn:  # of many orders one at a time, so that the event loop stays free
-            await asyncio.sleep(0)
+        await self._team.slots.turn()
         definition = self.definition(order.agent, caller)
         depth = 1 if caller is None else caller.record.depth + 1
         if depth > self._team.settings.max_recursion_depth:

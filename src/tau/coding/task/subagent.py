@@ -250,6 +250,7 @@ class Subagent:
         error = ""
         try:
             async with self.team.slots.hold(self):
+                await self.team.slots.turn()
                 self.began_s = self.last_event_s = time.monotonic()
                 self.record.interrupted = False
                 self.team.roster.set_status(self, "running")
@@ -269,6 +270,7 @@ class Subagent:
             log.error(f"The agent {self.id} failed unexpectedly.", problem)
             outcome, error = "failed", f"It failed unexpectedly: {problem!r}."
         try:
+            await self.team.slots.turn()
             result = await self._settle(outcome, error, is_wake=prompt is None)
         except asyncio.CancelledError:
             _absorb_cancel()
@@ -440,7 +442,7 @@ class Subagent:
             cost=self.meter.cost,
             duration_ms=(now_ms() if running else ended_ms) - record.started_ms if record.started_ms else 0,
             waiting=self.waiting,
-            quiet_ms=round((time.monotonic() - self.last_event_s) * 1000) if running else 0,
+            quiet_ms=round((time.monotonic() - self.last_event_s) * 1000) if running else now_ms() - ended_ms,
             recent_output=self.recent,
             session_file=str(self.team.roster.log_path(record.id)),
         )
@@ -469,6 +471,11 @@ class AgentRules(Hooks):
         if not self._agent.force_yield:
             return request
         return replace(request, tool_choice="yield")
+
+
+def is_revivable(agent: Subagent) -> bool:
+    """Not once the copy that it worked in is merged and gone."""
+    return agent.workspace is None or agent.workspace.usable
 
 
 def record_init(session: "Session", subagent: "SubagentOptions") -> None:

@@ -68,7 +68,9 @@ class SubagentSetup:
             permissions=lambda plan, log, emit: agent.hold(
                 AgentPermissions(caller, mode, plan, log, emit, None if place is None else place.folders)
             ),
-            gate=RequestGate(agent.meter, self._team.pauses, lambda model: self._check(agent, model)).wrap,
+            gate=RequestGate(
+                agent.meter, self._team.pauses, lambda model: self._check(agent, model), self._team.slots.turn
+            ).wrap,
             hooks=AgentRules(agent),
             ui=ui,
             dialogs=dialogs,

@@ -176,5 +176,4 @@ class Team:
     def _job_delivered(self, job: Any) -> None:
         self._on_delivered(job)
         if (agent := self.roster.agents.get(job.id)) is not None:
-            agent.record.delivered = True
-            self.roster.save(agent)
+            self.delegation.note_delivered(agent)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 from msgspec import Meta, Struct, ValidationError, convert, json
 from msgspec.structs import replace
@@ -150,7 +151,8 @@ def read_server(fields: Mapping[str, Any]) -> McpServer:
     try:
         server = convert(given, McpServer)
     except ValidationError as error:
-        raise ValueError(f"{error}.") from None
+        what, _, where = str(error).replace("`", "").partition(" - at $.")
+        raise ValueError(f"{where}: {what[:1].lower()}{what[1:]}." if where else f"{what}.") from None
     return _checked(server)
 
 
@@ -195,7 +197,7 @@ async def resolve(entry: ServerEntry, environ: Mapping[str, str], cwd: Path, run
 
     async def value(text: str, *, secret: bool) -> str:
         if text.startswith("!"):
-            return await resolve_value(text, environ, run) or ""
+            return await resolve_value(text, environ, run, is_own=entry.is_own) or ""
         result = expand(text)
         if secret and len(result) >= 8:
             secrets.learn(result)
@@ -217,6 +219,20 @@ async def resolve(entry: ServerEntry, environ: Mapping[str, str], cwd: Path, run
         headers=headers,
         oauth=oauth,
     )
+
+
+def exa_key(server: McpServer) -> str:
+    """The key of a server of the search provider Exa; empty for others."""
+    if server.env.get("EXA_API_KEY"):
+        return server.env["EXA_API_KEY"]
+    address = urlsplit(server.url)
+    if not f".{address.hostname or ''}".endswith(".exa.ai"):
+        return ""
+    key = dict(parse_qsl(address.query)).get("exaApiKey", "")
+    headers = {name.lower(): value for name, value in server.headers.items()}
+    key = key or headers.get("x-api-key", "") or headers.get("authorization", "").removeprefix("Bearer ")
+    secrets.learn(key) if len(key) >= 8 else None
+    return key
 
 
 def _is_key(header: str) -> bool:

@@ -117,8 +117,12 @@ class _Scan:
         except ConfigError as error:
             if required:
                 raise
-            self._errors.append((f"mcp: {path}", str(error)))
+            self._errors.append(("mcp", str(error)))
             return
+        for key in (*_OFF, "enabledServers"):
+            if not isinstance(content.get(key, []), list):
+                line = find_line(text, key)
+                self._errors.append(("mcp", str(ConfigError(f"{key} must be a list.", path=path, line=line))))
         base = _blank(provider, path, level)
         if plugin is not None:
             base = replace(base, base=plugin)
@@ -218,8 +222,13 @@ def read_file(path: Path) -> tuple[str, dict[str, Any]]:
             content = pyjson5.decode(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"The file cannot be read: {clean_line(str(error))}.", path=path) from None
-    except Exception as error:  # pyjson5 has its own
-        raise ConfigError(f"Invalid JSON: {clean_line(str(error))[:200]}.", path=path) from None
+    except pyjson5.Json5Exception as error:
+        what, _, offset = str(error.args[0]).partition("near ")  # the other arguments are the content
+        what = re.sub(r"b'(\w+)'", r"\1", what).removesuffix(" starting ").rstrip()
+        what = re.sub(r"U\+([0-9a-f]+)", lambda hit: repr(chr(int(hit[1], 16))), what)
+        found = re.match(r"\d+", offset)
+        line = None if found is None else text.count("\n", 0, int(found[0])) + 1
+        raise ConfigError(f"Invalid JSON: {what}.", path=path, line=line) from None
     if not isinstance(content, dict):
         raise ConfigError("The file must contain one object.", path=path)
     return text, content

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.base import log
-from tau.base.errors import TauError
+from tau.base.errors import ConfigError, TauError
 from tau.base.tasks import spawn
 from tau.base.text import sentence
 from tau.ext.mcp.client import McpClient, McpTransport
@@ -143,7 +143,8 @@ class ServerConnection:
     def _explain(self) -> str:
         if self.state == "needs login":
             return f"The MCP server {self.name} needs a login: tau mcp login {self.name}."
-        return f"The MCP server {self.name} is {self.state}{f': {self.reason}' if self.reason else '.'}"
+        state = f"MCP server {self.name} ({self.state})"
+        return f"{state}: {self.reason}" if self.reason else f"{state} cannot be used."
 
     async def use(self, work: Callable[[McpClient], Awaitable[T]]) -> T:
         """Work with the connection; again on a new one if the server cannot have seen the request."""
@@ -242,7 +243,7 @@ class ServerConnection:
         except McpError as error:
             return False, error
         except TauError as error:
-            return False, McpError(str(error))
+            return False, McpError(str(error), final=isinstance(error, ConfigError))
 
     async def _list(self, client: McpClient) -> None:
         found = await client.list_all("tools", limit=MAX_TOOLS) if client.info.offers("tools") else []

@@ -20,7 +20,7 @@ from tau.base.run import OUTSIDE, LocalRunner
 from tau.coding.ports import CodingContext
 from tau.config.paths import Paths
 from tau.ext.mcp.client import McpClient, McpTransport, Progress
-from tau.ext.mcp.config import McpServer, ServerEntry, resolve
+from tau.ext.mcp.config import McpServer, ServerEntry, exa_key, resolve
 from tau.ext.mcp.config_files import ServerList
 from tau.ext.mcp.connection import ServerConnection
 from tau.ext.mcp.messages import MAX_URI_CHARS, McpError, ToolDefinition, text_at
@@ -36,7 +36,7 @@ oauth = late("tau.ext.mcp.oauth")
 oauth_discovery = late("tau.ext.mcp.oauth_discovery")
 
 T = TypeVar("T")
-FIRST_WAIT_S = 0.25
+FIRST_WAIT_S = 0.23  # of the 250 ms that servers may cost; asking their caches takes the rest
 
 
 class McpParts(Struct, kw_only=True):
@@ -55,6 +55,7 @@ class McpParts(Struct, kw_only=True):
     sampling_tokens: int = 0
     note: Callable[[str], None] | None = None  # tells the model that a resource has changed; None: not
     debounce_s: float = 0.5
+    search_keys: dict[str, str] = {}  # of search providers that are also servers
     is_live: bool = True  # part of a session, which uses what is added
     changed: Callable[[], None] = lambda: None
     open_page: Callable[[str], Awaitable[None]] | None = None  # logs in without being asked to
@@ -145,7 +146,8 @@ class McpServers:
         for connection in required:
             if connection.client is None:
                 limit_s = connection.entry.server.startup_timeout / 1000
-                await self._wait([connection], limit_s)
+                left_s = max(0.0, began + limit_s - asyncio.get_running_loop().time())
+                await self._wait([connection], left_s)
             if connection.client is None:
                 reason = connection.reason or f"no answer within {limit_s:g} s"
                 message = f"The required MCP server {connection.name} cannot be used: {reason}"
@@ -207,8 +209,12 @@ class McpServers:
         return known
 
     async def resolve_plain(self, entry: ServerEntry) -> McpServer:
-        """With variables and commands replaced."""
-        return await resolve(entry, self.parts.environ, self.parts.cwd, self.parts.outside)
+        """With variables and commands replaced; commands of a repository run in the sandbox."""
+        runner = self.parts.outside if entry.is_own else self.parts.contained
+        server = await resolve(entry, self.parts.environ, self.parts.cwd, runner)
+        if entry.is_own and (key := exa_key(server)):
+            self.parts.search_keys["exa"] = key
+        return server
 
     async def resolve(self, entry: ServerEntry) -> McpServer:
         server = await self.resolve_plain(entry)
