@@ -29,7 +29,7 @@ from tau.modes.batch.run_folder import Retried, RunFolder
 from tau.modes.batch.scheduler import Status
 from tau.modes.batch.task import BatchTask, load_tasks, provider_of
 from tau.modes.batch.workspace import Workspaces
-from tau.modes.exit_status import DONE, FAILED
+from tau.modes.exit_status import DONE
 from tau.modes.output_stream import OutputStream, tell
 
 if TYPE_CHECKING:
@@ -144,25 +144,30 @@ async def _work(
         signals.interrupt = interrupt
         signals.stop = terminate
         control = folder.path / "control"
-        code, problem = FAILED, ""
         with _ControlPipe(control, batch):
             try:
-                code = await batch.run()
-            except* OSError as errors:  # the journal cannot be written
-                error: BaseException = errors
-                while isinstance(error, BaseExceptionGroup):
-                    error = error.exceptions[0]
-                problem = f"The batch stopped: {error}. Run the same command again to continue."
+                code = await _run_to_end(batch)
             finally:
                 await executor.close()
                 runner.close()
                 finish()
-        if problem:
-            raise TauError(problem)
         if signals.code is not None and signals.code != 128 + signal.SIGINT:
             code = signals.code
     tell(f"{summary_line(tasks, folder.state)}. Results: {folder.path / 'results.jsonl'}")
     return code
+
+
+async def _run_to_end(batch: running.Coordinator) -> int:
+    """Raises TauError if the journal cannot be written."""
+    try:
+        return await batch.run()
+    except (OSError, BaseExceptionGroup) as error:
+        cause: BaseException = error
+        while isinstance(cause, BaseExceptionGroup):
+            cause = cause.exceptions[0]
+        if not isinstance(cause, OSError):
+            raise
+        raise TauError(f"The batch stopped: {cause}. Run the same command again to continue.") from None
 
 
 def _deliveries(folder: RunFolder, parsed: ParsedArgs, runner: LocalRunner) -> "Deliveries | None":
