@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 extraction = late("tau.coding.task.extraction")
 
 MAX_REMINDERS = 3
-STALLED_S = 60
 MAX_EXTRACTED = 500
 MAX_UNFINISHED = 20_000
 END_S = 5.0
@@ -92,7 +91,6 @@ class Subagent:
         self.settled = asyncio.Event()
         self.stop_reason = ""
         self.waiting = False
-        self.blocked_on: Sequence[str] = ()
         self.last_text = ""
         self.recent: list[str] = []
         self.unfinished: list[AgentEvent] = []
