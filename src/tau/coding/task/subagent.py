@@ -153,6 +153,7 @@ class Subagent:
                     if self._permissions is not None:
                         self._permissions.detach()
                         self._permissions = None
+            self.team.slots.note_closed()
         except asyncio.CancelledError:
             if not ready.done():
                 ready.cancel()
