@@ -15,7 +15,7 @@ from tau.base.sizes import MIB
 SNAPSHOT_INDEX = "snapshot-index"
 TIMEOUT_S = 300.0
 MAX_LISTING = 64 * MIB
-WHO = (
+WHO = [
     "-c",
     "user.name=tau",
     "-c",
@@ -24,7 +24,7 @@ WHO = (
     "commit.gpgsign=false",
     "-c",
     "gc.auto=0",
-)
+]
 
 
 class IsolationError(TauError):
