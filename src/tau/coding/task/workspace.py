@@ -158,8 +158,9 @@ class AgentWorkspace:
         team, root = self._team, self.original
         effects = Effects(writes=tuple(root / name for name in changes.files))
         workspace = Workspace.of((root, *team.add_dirs))
-        verdict = decide(
-            effects, team.session.permissions.current, workspace, demo=False, contained=True, tool="task"
+        current = team.session.permissions.current
+        verdict = await asyncio.to_thread(  # there may be thousands of files
+            decide, effects, current, workspace, demo=False, contained=True, tool="task"
         )
         if verdict.verdict == "ask" and team.ui is not None:
             text = "\n".join(reveal(item.reason) for item in verdict.questions)
