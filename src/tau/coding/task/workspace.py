@@ -1,5 +1,6 @@
 """The copy of the repository that an isolated agent works in, kept until its work is safe."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from contextlib import suppress
