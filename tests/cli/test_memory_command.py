@@ -1,6 +1,7 @@
 """`tau memory`: what people see and change."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def test_an_export_can_be_imported_twice(project: Path, capsys: pytest.CaptureFi
     run(["clear", "--yes"])
     capsys.readouterr()
     assert run(["import", "out.jsonl"]) == 0 and run(["import", "out.jsonl"]) == 0
-    assert capsys.readouterr().out == "2 of 2 memories are new.\n0 of 2 memories are new.\n"
+    assert capsys.readouterr().out == "Added 2 of 2 memories.\nAdded 0 of 2 memories.\n"
 
 
 def test_a_folder_of_markdown_is_imported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,3 +67,19 @@ def test_a_bad_line_of_an_import_is_named_and_nothing_is_stored(
         run(["import", "x.jsonl"])
     run(["list"])
     assert capsys.readouterr().out == "No memories.\n"
+
+
+def test_an_import_neither_waits_for_pipes_nor_follows_links_out(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = project / "notes"
+    notes.mkdir()
+    (project / "secret").write_text("the key of the safe")
+    (notes / "a.md").symlink_to(project / "secret")
+    (notes / "b.md").symlink_to("c.md")
+    (notes / "c.md").write_text("one fact")
+    os.mkfifo(notes / "d.md")
+    run(["import", "notes"])
+    run(["list"])
+    shown = capsys.readouterr().out
+    assert "one fact" in shown and "safe" not in shown

@@ -266,7 +266,7 @@ class FullDisk:
         self.id = "0"
         self.path: Path | None = None
 
-    def create(self, tool: str) -> Sink:
+    def create(self, tool: str, suffix: str = "log") -> Sink:
         if not self.may_create:
             raise OSError(errno.EACCES, "Permission denied")
         return self

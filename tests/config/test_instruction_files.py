@@ -212,3 +212,11 @@ def test_the_users_own_file_is_not_crowded_out(world: World) -> None:
         deep.mkdir(exist_ok=True)
         (deep / "AGENTS.md").write_text(name * MAX_FILE_BYTES)
     assert world.texts(deep)[0] == "mine"
+
+
+def test_file_with_ten_thousand_faults_is_reported_in_twenty_lines(world: World) -> None:
+    (world.repo / "AGENTS.md").write_text("@same.md " * 3000 + "".join(f"@lost{n}.md " for n in range(3000)))
+    (world.repo / "CLAUDE.md").write_text(f"@{'x' * 60_000}.md")
+    world.find()
+    assert len(world.warnings) == 21 and len(set(world.warnings)) == 21
+    assert "not listed" in world.warnings[-1] and max(map(len, world.warnings)) < 600

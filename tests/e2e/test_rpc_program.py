@@ -12,6 +12,8 @@ import msgspec
 import pytest
 
 from tau.ai.wire import Attachment, BashExecutionMessage, UserMessage
+from tau.base.clock import now_ms
+from tau.base.sizes import MIB
 from tau.coding.todo.list import TodoItem, TodoPhase
 from tau.modes.rpc.client import RpcClient
 from tau.modes.rpc.connection import RpcError
@@ -198,7 +200,7 @@ def test_agent_end_says_that_a_retry_follows(tau: Program) -> None:
     drive(tau, work)
 
 
-def test_every_command_answers_and_the_unsupported_ones_say_so(tau: Program) -> None:
+def test_every_command_answers(tau: Program) -> None:
     tau.script("one", "two", "three", "summary " * 60, "handed over")
 
     async def work(client: RpcClient) -> None:
@@ -261,11 +263,13 @@ def test_subagents_are_listed_watched_read_and_messaged(tau: Program) -> None:
 
     async def work(client: RpcClient) -> None:
         assert (await client.get_subagents()).subagents == []
+        began = now_ms()
         await client.set_subagent_subscription("events")
         kinds = types(await client.prompt_and_wait("go"))
         assert {"subagent_lifecycle", "subagent_event"} <= set(kinds)
         [ann] = (await client.get_subagents()).subagents
         assert (ann.id, ann.agent, ann.status) == ("Ann", "oracle", "completed")
+        assert began <= ann.last_update <= now_ms()
         first = await client.get_subagent_messages("Ann")
         assert first.messages and not first.reset
         assert (await client.get_subagent_messages("Ann", from_byte=first.next_byte)).entries == []
@@ -275,6 +279,10 @@ def test_subagents_are_listed_watched_read_and_messaged(tau: Program) -> None:
         with pytest.raises(RpcError, match="no agent"):
             await client.stop_subagent("nobody")
         await client.set_subagent_subscription("off")
+        end = Path(first.session_file).stat().st_size
+        with Path(first.session_file).open("a") as log:
+            log.write('{"type": "long", "text": "%s"}\n' % ("x" * 5 * MIB))
+        assert len((await client.get_subagent_messages("Ann", from_byte=end)).entries) == 1
 
     drive(tau, work)
 

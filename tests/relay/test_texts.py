@@ -44,6 +44,7 @@ def test_only_plain_visible_files_of_the_agent_are_sent(tmp_path: Path) -> None:
     (cwd / "link").symlink_to(other / "secret")
     (cwd / "big.txt").write_bytes(b"x" * 2_000_000)
     os.mkfifo(cwd / "fifo")
+    os.link(other / "secret", cwd / "hard.png")
     guard = MediaGuard([], 1)
     assert guard.read("./ok.png", cwd)[1] == "image/png"
     for name in (
@@ -52,6 +53,7 @@ def test_only_plain_visible_files_of_the_agent_are_sent(tmp_path: Path) -> None:
         "./link",
         "./.env",
         "./fifo",
+        "./hard.png",
         "./big.txt",
         "./missing",
         "./",

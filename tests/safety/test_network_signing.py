@@ -83,7 +83,7 @@ def test_a_refused_agent_is_noted_and_unsigned_commits_ask_nothing(work: Path, s
         async with contained_shell(work, ui) as rig:
             assert not (await rig.output("git commit -q --allow-empty -m plain")).is_error
             assert ui.asked == []
-            output = await rig.output("git commit -q -S --allow-empty -m signed")
+            output = await rig.output("git commit -qS --allow-empty -m signed")
             assert output.is_error
             assert f"[Sandbox: blocked socket to {ssh_agent}/agent]" in str(output.content)
             assert not (await rig.output("git commit -q --no-gpg-sign --allow-empty -m plain")).is_error

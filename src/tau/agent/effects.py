@@ -11,8 +11,8 @@ class Effects(Struct, frozen=True, kw_only=True):
     A folder in `reads` covers what is below it; `writes` names each file. `env` are variables that the call
     sets for what it runs, `run_cwd` where that runs if not in the session's folder, `details` what else a
     question must show, as pairs of a name and a value. If it `acts_elsewhere`, another program does the work,
-    so that nothing can be declared or bound here. `mcp` is the server and the tool that act, as in
-    `github.create_issue`, and `mcp_change` how its definition differs from the one that was in use.
+    so that nothing can be declared or bound here. `mcp` is the server and the tool that act, `*` for
+    any server, and `mcp_change` how the tool's definition differs from the one that was in use.
     `publishes` says what it changes for others on a server, as in "push main to origin".
     `undeclared`: its author has not said what it does.
     """
@@ -27,5 +27,5 @@ class Effects(Struct, frozen=True, kw_only=True):
     publishes: tuple[str, ...] = ()
     acts_elsewhere: bool = False
     undeclared: bool = False
-    mcp: str = ""
+    mcp: tuple[str, str] | None = None
     mcp_change: str = ""

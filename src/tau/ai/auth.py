@@ -29,7 +29,7 @@ CLAUDE_PLANS = (
 )
 
 # Output of `!command` values, cached for the process: some ask for a fingerprint or a password.
-_printed: dict[str, str] = {}
+_printed: dict[tuple[str, bool], str] = {}
 
 
 class Login(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
@@ -104,20 +104,21 @@ def is_variable(value: str) -> bool:
 
 
 async def resolve_value(
-    value: str, environ: Mapping[str, str], run: Runner, *, fresh: bool = False
+    value: str, environ: Mapping[str, str], run: Runner, *, fresh: bool = False, is_own: bool = True
 ) -> str | None:
     """Resolve a value from a file: the text itself, a variable's content, or the output of `!command`.
 
     The name of an unset variable gives None, so the name is never sent as a key.
-    `fresh` runs a command again.
+    `fresh` runs a command again. One that is not the user's own sees no keys, nor what theirs printed.
     """
     value = value.strip()
     if value.startswith("!"):
         command = value[1:].strip()
-        if fresh or command not in _printed:
-            _printed[command] = await _run(command, run)
-            secrets.learn(_printed[command])
-        return _printed[command]
+        if fresh or (command, is_own) not in _printed:
+            printed = await _run(command, run, secret_environ() if is_own else {})
+            _printed[command, is_own] = printed
+            secrets.learn(printed)
+        return _printed[command, is_own]
     if is_variable(value):
         value = environ.get(value, "").strip()
     return value or None
@@ -131,7 +132,7 @@ async def resolve_headers(
     return {name: value for name, value in resolved.items() if value is not None}
 
 
-async def _run(command: str, run: Runner) -> str:
+async def _run(command: str, run: Runner, env: Mapping[str, str]) -> str:
     """Run a command that prints one line. Only its stderr is ever shown: stdout may be the secret."""
     if not command:
         raise ConfigError('A value is just "!": add a command after it.')
@@ -140,7 +141,7 @@ async def _run(command: str, run: Runner) -> str:
             process = await run.start(
                 f"exec 2>{shlex.quote(errors.name)}\n{command}",
                 cwd=typed_path("~"),  # not the project: keys do not depend on the folder
-                env=secret_environ(),  # a password manager may need its token
+                env=env,  # a password manager may need its token
                 limits=Limits(timeout=COMMAND_TIMEOUT_S),
             )
         except OSError as error:

@@ -196,6 +196,11 @@ def clean_line(text: str) -> str:
     return " ".join(plain(text).split())
 
 
+def reveal_line(text: str) -> str:
+    """Join the text into one line and reveal what hides in it, for text that could run."""
+    return " ".join(reveal(text).split())
+
+
 def shortened(text: str, max_chars: int) -> str:
     """Truncate text to `max_chars`, with an ellipsis."""
     return text if len(text) <= max_chars else f"{text[: max_chars - 1].rstrip()}…"
@@ -204,3 +209,8 @@ def shortened(text: str, max_chars: int) -> str:
 def sentence(text: str) -> str:
     """Add a period, unless the text already ends like a sentence."""
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def quantity(number: int, noun: str, plural: str = "") -> str:
+    """`1 line`, `1,200 lines`."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

@@ -79,5 +79,5 @@ async def _serve_http(options: SessionOptions, port: int) -> None:
             f"Port {port} cannot be used: {error.strerror}; choose another with --port."
         ) from None
     address = f"http://127.0.0.1:{listener.getsockname()[1]}{http.PATH}"
-    tell(f"Serving MCP at {address}; clients send the header Authorization: Bearer {token}")
+    OutputStream().text(f"Serving MCP at {address}; clients send the header Authorization: Bearer {token}\n")
     await http.serve(options, token, listener)

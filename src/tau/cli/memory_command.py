@@ -11,7 +11,7 @@ from msgspec import Struct
 from tau.backends.memory.store import SHARED, MemoryItem, MemoryStore
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path, write_atomic
-from tau.base.text import clean_line, shortened
+from tau.base.text import clean_line, quantity, shortened
 from tau.cli.json_output import write_json
 from tau.cli.main import write_stdout
 from tau.cli.parse import ParsedArgs
@@ -152,7 +152,9 @@ def _stats(memories: Memories) -> int:
     if memories.as_json:
         return write_stdout(msgspec.json.encode({"bytes": size, "scopes": counts}).decode() + "\n")
     rows = [f"{count:>7,}  {scope or 'all projects'}" for scope, count in sorted(counts.items())]
-    return write_stdout("\n".join([*rows, f"{len(items):,} memories, {size:,} bytes", ""]))
+    return write_stdout(
+        "\n".join([*rows, f"{quantity(len(items), 'memory', 'memories')}, {size:,} bytes", ""])
+    )
 
 
 def _export(memories: Memories, files: Sequence[str]) -> int:
@@ -181,7 +183,7 @@ def _import(memories: Memories, source: Path) -> int:
         )
         count += 1
     new = len(memories.store.items(None)) - before
-    return write_stdout(f"{new} of {count} memories are new.\n")
+    return write_stdout(f"Added {new} of {quantity(count, 'memory', 'memories')}.\n")
 
 
 def _items(source: Path) -> Iterator[ImportedItem]:
@@ -189,6 +191,8 @@ def _items(source: Path) -> Iterator[ImportedItem]:
     try:
         if source.is_dir():
             for path in sorted(source.rglob("*.md")):
+                if not path.is_file() or not path.resolve().is_relative_to(source.resolve()):
+                    continue  # a pipe would wait forever, a link could bring in any file
                 if text := path.read_text(encoding="utf-8", errors="replace").strip():
                     yield ImportedItem(text=text[:50_000], context=path.name)
             return

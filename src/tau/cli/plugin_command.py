@@ -13,6 +13,7 @@ from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import help_page
 from tau.config.paths import current_folder, user_paths
 from tau.ext.plugins.commands import Allows, Plugins
+from tau.ext.plugins.manifest import check_manifest
 from tau.ext.plugins.store import describe
 
 scaffold = late("tau.ext.plugins.scaffold")
@@ -81,6 +82,8 @@ def _install(plugins: Plugins, text: str, parsed: ParsedArgs) -> int:
     with plugins.offer(text) as offer:
         package = f"{offer.source.text}: a Python package, which runs in tau's own process"
         lines = [package] if offer.manifest is None else describe(offer.manifest)
+        problems = [] if offer.folder is None else check_manifest(offer.folder)
+        lines += [f"  problem: {problem}" for problem in problems]
         is_dry = parsed.has("dry-run")
         if not is_dry and not parsed.has("yes") and _is_terminal():
             if not _agrees([*lines, "Install it?"]):

@@ -57,8 +57,8 @@ def _search(tool: WebSearchTool, query: str, forced: str, parsed: ParsedArgs) ->
         given["limit"] = int(limit) if limit.isascii() and limit.isdigit() else limit
     try:
         params = convert(given, tool.params)
-    except ValidationError as error:
-        raise UsageError(f"{error}.") from None
+    except ValidationError:
+        raise UsageError("--recency is day, week, month or year, and --limit a number.") from None
     if forced not in ("", "auto") and (why := tool.missing(forced)):
         tell(f"{forced} is not available ({why}); trying the others.")
     output = asyncio.run(tool.search(params, forced))

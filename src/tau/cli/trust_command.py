@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import json, to_builtins
 
 from tau.base.errors import UsageError
+from tau.base.text import quantity
 from tau.cli.main import write_stdout
 from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
@@ -52,8 +53,8 @@ def _list(store: TrustStore, *, as_json: bool) -> str:
     if not snapshots:
         return "You have not trusted any repository.\n"
     lines = [
-        f"{one.at[:10]}  {'refused' if one.refused else 'trusted'}  {one.root}  {len(one.items)} files"
-        + ("" if Path(one.root).is_dir() else "  (gone)")
+        f"{one.at[:10]}  {'refused' if one.refused else 'trusted'}  {one.root}"
+        f"  {quantity(len(one.items), 'file')}{'' if Path(one.root).is_dir() else '  (gone)'}"
         for one in snapshots
     ]
     return "\n".join([*lines, ""])

@@ -17,6 +17,7 @@ from tau.backends.isolation.merge import diff_text, find_changes, merge_files, s
 from tau.base.errors import TauError, UsageError
 from tau.base.files import locked
 from tau.base.run import LocalRunner
+from tau.base.text import quantity
 from tau.cli.main import write_stdout
 from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
@@ -102,7 +103,7 @@ async def _apply(copy: RepositoryCopy) -> int:
             await remove_workspace(copy)
     finally:
         runner.close()
-    return write_stdout(f"Merged {len(outcome.files)} files into {copy.info.root}.\n")
+    return write_stdout(f"Merged {quantity(len(outcome.files), 'file')} into {copy.info.root}.\n")
 
 
 async def _clean(*, dry: bool) -> int:
@@ -125,7 +126,9 @@ async def _clean(*, dry: bool) -> int:
                 continue
             if changes.files or changes.repositories:
                 saved = "" if dry else f"; patch: {patch}"
-                lines.append(f"Kept {copy.folder.name}: {len(changes.files)} changed files{saved}.")
+                lines.append(
+                    f"Kept {copy.folder.name}: {quantity(len(changes.files), 'changed file')}{saved}."
+                )
             else:
                 if not dry:
                     await remove_workspace(copy)

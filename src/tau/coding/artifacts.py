@@ -18,12 +18,12 @@ tempfile = late("tempfile")
 
 FOLDER_CAP_BYTES = 1024 * MIB
 _NUMBERED = (
-    r"(?P<id>[0-9]{1,9})\.[\w-]+\.log"  # patterns as strings: compiled when the first artifact is created
+    r"(?P<id>[0-9]{1,9})\.[\w-]+\.\w{1,8}"  # patterns as strings: compiled when the first artifact is created
 )
 
 
 class FolderArtifacts:
-    """Files `<n>.<tool>.log` in a folder that is created on first use and has a size limit.
+    """Files such as `<n>.<tool>.log` in a folder that is created on first use and has a size limit.
 
     Numbering continues from earlier runs of the session. Only the user can read the files.
     """
@@ -34,14 +34,14 @@ class FolderArtifacts:
         self._used_bytes = 0
         self._next_id: int | None = None
 
-    def create(self, tool: str) -> Sink:
+    def create(self, tool: str, suffix: str = "log") -> Sink:
         folder = self._make_folder()
         if self._next_id is None:
             self._survey(folder)
         number = self._next_id or 0
         name = re.sub(r"[^a-z0-9_-]+", "_", tool.lower()) or "tool"
         while True:
-            path = folder / f"{number}.{name}.log"
+            path = folder / f"{number}.{name}.{suffix}"
             try:
                 fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             except FileExistsError:  # another process shares the folder
@@ -52,7 +52,7 @@ class FolderArtifacts:
 
     def open(self, id: str) -> Path:
         if self._folder is not None and re.fullmatch(r"[0-9]{1,9}", id):
-            for path in self._folder.glob(f"{int(id)}.*.log"):
+            for path in self._folder.glob(f"{int(id)}.*"):
                 return path
         raise ToolError(f'There is no artifact "{id}" in this session.')
 

@@ -115,7 +115,7 @@ class Fence(Hooks):
     def _find_origin(self, effects: Effects) -> str:
         """Where the text of a result is from, if not from the user's workspace."""
         if effects.mcp:
-            return f"the MCP server {effects.mcp.partition('.')[0]}"
+            return f"the MCP server {effects.mcp[0]}"
         if effects.network:
             return ", ".join(effects.network)
         roots = [real(folder) for folder in self._folders()] if effects.reads else []

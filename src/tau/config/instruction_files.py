@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tau.base.files import open_at_once, typed_path
 from tau.base.sizes import KIB, format_bytes
-from tau.base.text import clean_line
+from tau.base.text import clean_line, shortened
 from tau.config.discovery.capabilities import Item
 from tau.config.discovery.providers import PROVIDERS, file_identity
 from tau.config.discovery.registry import CapabilityRegistry
@@ -20,6 +20,8 @@ MAX_FILE_BYTES = 64 * KIB
 MAX_TOTAL_BYTES = 4 * MAX_FILE_BYTES
 MAX_IMPORT_DEPTH = 5
 MAX_IMPORTS = 100
+MAX_WARNINGS = 20
+MAX_NAMED_CHARS = 200
 _DOCUMENTS = (".md", ".mdc", ".txt")
 """What a project may import from hidden places, and if trusted, from elsewhere: no keys, no settings."""
 _PRIORITY = {provider.id: provider.priority for provider in PROVIDERS}
@@ -62,6 +64,13 @@ class ContextReader:
         self._seen = set(seen)
         self._texts: set[str] = set()
         self._imports = 0
+        self._said: set[str] = set()
+
+    def _say(self, message: str) -> None:
+        if message not in self._said and len(self._said) <= MAX_WARNINGS:
+            self._said.add(message)
+            is_more = len(self._said) > MAX_WARNINGS
+            self._warn("More problems of instruction files are not listed." if is_more else message)
 
     @property
     def seen(self) -> frozenset[tuple[int, int]]:
@@ -92,7 +101,7 @@ class ContextReader:
                 continue
             if depth >= MAX_IMPORT_DEPTH or self._imports >= MAX_IMPORTS:
                 limit = f"{MAX_IMPORT_DEPTH} levels" if depth >= MAX_IMPORT_DEPTH else f"{MAX_IMPORTS} files"
-                self._warn(f"{path} imports {clean_line(str(target))}: more than {limit} are not imported.")
+                self._say(f"{path} imports {_named(str(target))}: more than {limit} are not imported.")
                 break
             self._imports += 1
             yield from self._read_tree(target, item, own, depth + 1)
@@ -108,10 +117,10 @@ class ContextReader:
                 target = file.path.parent / target
             if not _is_file(target):
                 if name.startswith(("./", "../", "~/")) or name.endswith(".md"):
-                    self._warn(f"{file.path} imports {clean_line(name)}, which does not exist.")
+                    self._say(f"{file.path} imports {_named(name)}, which does not exist.")
                 continue
             if item.level == "project" and (refusal := self._refusal(target, trusted=item.trusted)):
-                self._warn(f"{file.path} imports {clean_line(name)}; {refusal}.")
+                self._say(f"{file.path} imports {_named(name)}; {refusal}.")
                 continue
             yield target
 
@@ -135,26 +144,26 @@ class ContextReader:
                     return None
                 self._seen.add((info.st_dev, info.st_ino))
                 if not stat.S_ISREG(info.st_mode):
-                    self._warn(f"Skipped {path}: not a regular file.")
+                    self._say(f"Skipped {path}: not a regular file.")
                     return None
                 data = file.read(limit + 1)
             is_whole = len(data) <= limit
             text = codecs.getincrementaldecoder("utf-8")().decode(data[:limit], final=is_whole)
         except OSError as error:
             reason = "not a regular file" if isinstance(error, IsADirectoryError) else error.strerror or error
-            self._warn(f"Skipped {path}: {reason}.")
+            self._say(f"Skipped {path}: {reason}.")
             return None
         except UnicodeDecodeError:
-            self._warn(f"Skipped {path}: not UTF-8 text.")
+            self._say(f"Skipped {path}: not UTF-8 text.")
             return None
         if "\0" in text:
-            self._warn(f"Skipped {path}: not UTF-8 text.")
+            self._say(f"Skipped {path}: not UTF-8 text.")
             return None
         text = text.removeprefix("\ufeff").strip()
         if not is_whole:
             part = f"{format_bytes(limit)} of {format_bytes(info.st_size)}"
             text += f"\n\n[{path.name} truncated: {part} shown]"
-            self._warn(f"{path} is too long: only {part} used.")
+            self._say(f"{path} is too long: only {part} used.")
         if not text or (is_whole and text in self._texts):
             return None
         self._texts.add(text)
@@ -167,6 +176,10 @@ def _place(item: Item) -> tuple[bool, int]:
     is_override = ".override." in item.path.name or ".local." in item.path.name
     provider = "" if item.source is None else item.source.provider
     return is_override, _PRIORITY.get(provider, 0)
+
+
+def _named(path: str) -> str:
+    return shortened(clean_line(path), MAX_NAMED_CHARS)
 
 
 def _only_imports(text: str) -> bool:

@@ -14,7 +14,7 @@ from msgspec import Raw, Struct, ValidationError, convert, json
 from tau.base.errors import ConfigError, TauError
 from tau.base.git_dir import shared_git_dir
 from tau.base.late import late
-from tau.base.text import clean_line
+from tau.base.text import reveal_line
 from tau.config.json_file import change_json, read_json
 from tau.config.paths import Paths, project_folders, repo_root
 from tau.config.trust_locations import has_any
@@ -193,7 +193,7 @@ def notices(status: TrustStatus) -> list[str]:
         return []
     more = len(status.items) - 1
     others = f" and {more} more file{'s' if more > 1 else ''}" if more else ""
-    what = clean_line(f"{status.items[0].path}{others} could run programs")
+    what = reveal_line(f"{status.items[0].path}{others} could run programs")
     verb = "has changed since you trusted it" if status.known else "is not trusted"
     return [
         f"This repository {verb}: {what}. None of it runs; see tau trust show, or pass --trust for this run."

@@ -13,7 +13,7 @@ from msgspec import DecodeError, Struct, json
 from tau.base.errors import ConfigError
 from tau.base.files import typed_path
 from tau.base.sizes import MIB, format_bytes
-from tau.base.text import clean_line
+from tau.base.text import reveal_line
 from tau.config.json_file import read_limited
 from tau.config.paths import project_folders
 from tau.config.trust_locations import TrustLocation, locations
@@ -204,14 +204,14 @@ class _Search:
             path=name,
             kind=location.kind,
             digest=hashlib.sha256(content).hexdigest(),
-            shown=_cut(clean_line(_gist(counted, location))),
+            shown=_cut(reveal_line(_gist(counted, location))),
             text=counted,
         )
 
     def _report(self, path: Path, reason: str) -> None:
-        name = clean_line(str(path.relative_to(self.root)))
+        name = reveal_line(str(path.relative_to(self.root)))
         if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(f"{name} cannot be trusted: {clean_line(reason)}.")
+            self.problems.append(f"{name} cannot be trusted: {reveal_line(reason)}.")
 
 
 def _named_words(text: str) -> Iterator[str]:

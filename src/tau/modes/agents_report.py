@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from tau.base.errors import TauError, UsageError
 from tau.base.late import late
+from tau.base.text import quantity
 from tau.coding.session.session import Session
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ delivery = late("tau.coding.jobs.delivery")
 ports = late("tau.coding.task.ports")
 
 STALLED_MS = 60_000
+NO_AGENTS = "No agents yet. The model starts them, or ask it to; /agents kinds lists what it can start."
 USAGE = "Usage: /agents [stop ID|all] [message ID TEXT] [result|diff|apply|discard|revive|forget ID] [kinds]."
 
 
@@ -41,7 +43,7 @@ def rank(row: "AgentProgress") -> int:
 def describe_row(row: "AgentProgress") -> str:
     """One agent in one line."""
     state, doing = agent_state(row), agent_activity(row)
-    spent = f"{row.requests} requests, {row.tokens:,} tokens, ${row.cost:.2f}"
+    spent = f"{quantity(row.requests, 'request')}, {row.tokens:,} tokens, ${row.cost:.2f}"
     age = delivery.duration_text(row.duration_ms)
     return f"{row.id} ({row.agent}, {row.model.rpartition('/')[2]}): {state}, {spent}, {age}: {doing[:100]}"
 
@@ -64,9 +66,7 @@ async def run_command(session: Session, rest: str) -> str:
     id, _, text = argument.strip().partition(" ")
     if verb in ("", "list"):
         rows = [] if session.team.made is None else session.team.made.rows()
-        return (
-            "\n".join(list_rows(rows)) or "No agents yet. The model starts them, or ask it to; /agents kinds."
-        )
+        return "\n".join(list_rows(rows)) or NO_AGENTS
     team = session.team()
     if verb == "kinds":
         return "\n".join(list_kinds(team.catalog(fresh=True)))

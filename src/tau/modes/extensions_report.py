@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from tau.base.errors import UsageError
 from tau.base.late import late
-from tau.base.text import clean_line
+from tau.base.text import reveal_line
 from tau.coding.session.compaction.estimate import text_tokens
 from tau.coding.skills.listing import list_skills
 from tau.coding.supplies import Supplies
@@ -102,9 +102,9 @@ def extension_lines(rows: Sequence[ExtensionRow], warnings: Sequence[str]) -> li
         mark = f" [{MARKS[row.state]}]" if MARKS[row.state] else ""
         tokens = f", {row.tokens:,} tokens" if row.tokens else ""
         place = f"{row.path}:{row.line}" if row.line is not None else row.path
-        lines.append(f"  {clean_line(f'{row.name}{mark} ({row.provider}, {row.level}{tokens}) {place}')}")
-        lines += [f"    {clean_line(text)}" for text in (row.why, *row.notes) if text]
-    return [*lines, *(["", *map(clean_line, warnings)] if warnings else [])]
+        lines.append(f"  {reveal_line(f'{row.name}{mark} ({row.provider}, {row.level}{tokens}) {place}')}")
+        lines += [f"    {reveal_line(text)}" for text in (row.why, *row.notes) if text]
+    return [*lines, *(["", *map(reveal_line, warnings)] if warnings else [])]
 
 
 def toggle(name: str, paths: Paths, supplies: Supplies, *, on: bool) -> str:

@@ -15,7 +15,7 @@ from tau.base import secrets
 from tau.base.errors import TauError, UsageError
 from tau.base.json_rpc import JsonRpcError
 from tau.base.tasks import spawn
-from tau.base.text import clean_line, shortened, strip_controls
+from tau.base.text import clean_line, quantity, reveal_line, shortened, strip_controls
 from tau.coding.ports import ServerStatus
 from tau.config.paths import PROJECT_FOLDER, repo_root
 from tau.ext.mcp import report
@@ -69,12 +69,10 @@ async def wait_settled(servers: McpServers) -> None:
 
 
 def _status_line(row: ServerStatus) -> str:
-    what = f"{_count(row.tools)}, about {row.tokens:,} tokens" if row.state == "connected" else row.why
+    what = (
+        f"{quantity(row.tools, 'tool')}, about {row.tokens:,} tokens" if row.state == "connected" else row.why
+    )
     return f"{row.name}  {row.state}  {what}  (mcp:{row.name} via {row.provider})".replace("    ", "  ")
-
-
-def _count(tools: int) -> str:
-    return f"{tools} tool{'' if tools == 1 else 's'}"
 
 
 async def get_server(servers: McpServers, args: VerbArgs) -> VerbReport:
@@ -91,7 +89,7 @@ async def get_server(servers: McpServers, args: VerbArgs) -> VerbReport:
     named = ("name", "state", "why", "provider", "path") if is_started else ("name", "provider", "path")
     shown = {name: data[name] for name in named} | fields
     rows = [
-        f"{key}: {clean_line(value if isinstance(value, str) else json.encode(value).decode())}"
+        f"{key}: {reveal_line(value if isinstance(value, str) else json.encode(value).decode())}"
         for key, value in shown.items()
         if value not in ("", {}, [])
     ]
@@ -228,7 +226,9 @@ async def test_server(servers: McpServers, args: VerbArgs) -> VerbReport:
         await client.request("ping")
     took_ms = round((asyncio.get_running_loop().time() - began) * 1000)
     row = report.entry_status(servers, connection.entry)
-    about = f"{row.version or 'no name'}, protocol {row.protocol}, {_count(row.tools)}, {took_ms} ms"
+    about = (
+        f"{row.version or 'no name'}, protocol {row.protocol}, {quantity(row.tools, 'tool')}, {took_ms} ms"
+    )
     text = f"{row.name} works: {about}."
     return VerbReport(text, {**to_builtins(row), "ms": took_ms})
 

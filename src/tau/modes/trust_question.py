@@ -7,7 +7,7 @@ from tau.agent.ui import Ui
 from tau.base.errors import UsageError
 from tau.base.files import mode_of
 from tau.base.late import late
-from tau.base.text import clean_line, plain
+from tau.base.text import reveal, reveal_line
 from tau.config import trust_locations
 from tau.config.paths import Paths, project_folders
 
@@ -82,7 +82,7 @@ async def _ask_dropped(ui: Ui, cwd: Path, paths: Paths, *, again: bool = False) 
 
 
 def question(status: "TrustStatus") -> str:
-    root = clean_line(str(status.root))
+    root = reveal_line(str(status.root))
     if not status.items:
         marked = "If you trust it, its instructions are no longer marked as untrusted."
         return f"Trust {root}?\nNothing in it could run. {marked}"
@@ -93,7 +93,7 @@ def question(status: "TrustStatus") -> str:
 
 def report(status: "TrustStatus", *, full: bool = False) -> list[str]:
     """The status as lines, for `/trust`; `full` with the text of settings and prompts, for `tau trust`."""
-    root = clean_line(str(status.root))
+    root = reveal_line(str(status.root))
     if status.problems:
         return [f"{root} cannot be trusted as it is.", *status.problems]
     if not status.items:
@@ -114,9 +114,9 @@ def _item_rows(status: "TrustStatus", *, full: bool = False) -> list[str]:
     rows: list[str] = []
     for item in status.items if full else status.items[:MAX_ITEMS]:
         gist = f"  {item.shown}" if item.shown and not full else ""
-        rows.append(f"  {item.kind}  {clean_line(item.path)}{gist}")
+        rows.append(f"  {item.kind}  {reveal_line(item.path)}{gist}")
         if full and item.shown:
-            rows += [f"    {plain(line)}" for line in item.text.splitlines()]
+            rows += [f"    {reveal(line)}" for line in item.text.splitlines()]
     more = len(status.items) - MAX_ITEMS
     return [*rows, f"  and {more} more: tau trust show"] if more > 0 and not full else rows
 
@@ -124,7 +124,7 @@ def _item_rows(status: "TrustStatus", *, full: bool = False) -> list[str]:
 def _change_rows(status: "TrustStatus", *, full: bool) -> list[str]:
     rows: list[str] = []
     for change in status.changes:
-        rows.append(f"  {change.change}  {change.kind}  {clean_line(change.path)}")
-        rows += [f"    {plain(line)}" for line in change.diff]
+        rows.append(f"  {change.change}  {change.kind}  {reveal_line(change.path)}")
+        rows += [f"    {reveal(line)}" for line in change.diff]
     more = 0 if full else len(rows) - MAX_DIFF_LINES
     return [*rows[:MAX_DIFF_LINES], f"  and {more} more lines: tau trust show"] if more > 0 else rows

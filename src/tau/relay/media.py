@@ -112,6 +112,9 @@ class MediaGuard:
         if not stat.S_ISREG(status.st_mode):
             os.close(fd)
             raise UsageError(f"{shown}: it is not a regular file.")
+        if status.st_nlink > 1:
+            os.close(fd)
+            raise UsageError(f"{shown}: it has a second name, which may be elsewhere (a hard link).")
         with os.fdopen(fd, "rb") as file:
             type = media_type(file.read(512), real.name)
             is_picture = type.startswith("image/")

@@ -14,7 +14,7 @@ from tau.ai.model import Model, ThinkingLevel
 from tau.ai.transport import Timeouts
 from tau.base import secrets
 from tau.base.clock import now_ms
-from tau.base.errors import UsageError
+from tau.base.errors import ConfigError, UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.context import ModelRoles
@@ -160,8 +160,12 @@ def _connect_client(
 def _models_file(paths: Paths, host: "ExtensionHost | None") -> ModelsFile:
     """The user's models.json, and the providers of extensions."""
     file = load_models_file(paths.models)
-    for path, providers in () if host is None else host.providers():
-        file = add_providers(file, path, providers)
+    if host is not None:
+        for path, providers in host.providers():
+            try:
+                file = add_providers(file, path, providers)
+            except ConfigError as error:
+                host.say(path.stem, f"The providers of this extension are not used: {error}")
     return file
 
 

@@ -1,11 +1,13 @@
 """browser: tabs by name, what ends them, and what a call refuses, with a real Chromium."""
 
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from tau.ai.faux import Use
 from tests.backends.browser.browser_rig import browse, needs_chromium, open_page, run
+from tests.backends.web.pages_server import PagesServer
 
 pytestmark = needs_chromium
 
@@ -48,7 +50,10 @@ def test_tabs_are_reused_and_changed_and_closed(tmp_path: Path) -> None:
     saved, kept = shot.details.screenshots
     assert (saved.dest, saved.width, saved.height) == (str(picture), 800, 600)
     assert picture.stat().st_size == saved.bytes and len(shot.images) == 1
-    assert Path(kept.dest) != picture and shot.text == f"Screenshot 800x600, saved to {picture}"
+    assert (
+        Path(kept.dest).name.endswith(".browser.png")
+        and shot.text == f"Screenshot 800x600, saved to {picture}"
+    )
     assert confirm.text.startswith('Opened tab "main"')  # another policy for dialogs makes a new tab
     assert '"true"' in told.text and "confirm: Sure?" in told.text
     assert done.text == 'Closed tab "main"' and missing.text == 'No tab named "other"'
@@ -131,3 +136,24 @@ def test_cookies_stay_with_a_persistent_tab_only(tmp_path: Path) -> None:
 def test_calls_are_refused_with_a_reason(call: Use, text: str, tmp_path: Path) -> None:
     (result,) = browse(tmp_path, [call])
     assert result.is_error and text in result.text
+
+
+def test_a_page_that_was_just_changed_is_fetched_again(tmp_path: Path) -> None:
+    """A server that only tells the second of the change let Chromium show what it had."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        asked.append(handler.headers.get("if-modified-since"))
+        body = f"<title>{len(asked)}</title>".encode()
+        handler.send_response(200 if asked[-1] is None else 304)
+        handler.send_header("last-modified", "Wed, 21 Oct 2015 07:28:00 GMT")
+        handler.send_header("cache-control", "max-age=60")
+        handler.send_header("content-length", str(len(body) if asked[-1] is None else 0))
+        handler.end_headers()
+        handler.wfile.write(body if asked[-1] is None else b"")
+
+    asked: list[str | None] = []
+    with PagesServer({"/": answer}) as server:
+        opened = [open_page(server.url), open_page(server.url)]
+        first, second = browse(tmp_path, opened, {"fetch.allowPrivate": [f"127.0.0.1:{server.port}"]})
+    assert "Title: 1" in first.text and "Title: 2" in second.text
+    assert asked == [None, None]

@@ -216,3 +216,11 @@ def test_a_new_pull_request_is_shown_as_github_has_it(
     [call] = [call for call in github.calls if "createPullRequest" in str(call.body)]
     sent = call.body["variables"]["input"]
     assert (sent["title"], sent["body"], sent["headRefName"]) == ("A; $(rm -rf /)", "Body `x`", "x")
+
+
+@pytest.mark.parametrize(
+    "pr", ["http://evil.example/octo/app/pull/7", "HTTPS://evil.example/octo/app/pull/7", "ext://x"]
+)
+def test_an_address_that_only_gh_understands_is_refused(use: Use, remotes: Remotes, pr: str) -> None:
+    with pytest.raises(ToolError, match="is not the address of a pull request"):
+        use("pr_checkout", pr=pr)

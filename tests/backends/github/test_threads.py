@@ -1,6 +1,7 @@
 """issue:// and pr://: what read shows of them, through the real gh."""
 
 import asyncio
+import os
 import re
 import stat
 import time
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tau.backends.github.diffs import split_diff
 from tau.backends.github.names import parse_repository
 from tau.base.errors import ToolError
 from tau.coding.github.cache import ThreadCache, ThreadKey, cache_file
@@ -16,7 +18,7 @@ from tau.config.paths import user_paths
 from tau.config.tool_settings import GithubSettings
 from tau.sdk import call_tool
 from tests.backends.github.conftest import REPOSITORY, said
-from tests.support.fake_github import Call, FakeGithub
+from tests.support.fake_github import Call, FakeGithub, Reply
 
 ANN = {"__typename": "User", "login": "ann", "id": "U_1", "name": "Ann"}
 ISSUE: dict[str, Any] = {
@@ -175,7 +177,37 @@ def test_a_diff_is_fetched_once_for_its_list_and_its_files(threads: FakeGithub, 
     assert len(threads.calls) == calls
 
 
+def log_in_to(host: str) -> None:
+    hosts = Path(os.environ["GH_CONFIG_DIR"]) / "hosts.yml"
+    hosts.parent.mkdir(parents=True, exist_ok=True)
+    hosts.write_text(f"github.com:\n    user: ann\n{host}:\n    user: ann\n    oauth_token: x\n")
+
+
+def test_a_server_without_a_login_gets_neither_a_request_nor_a_token(
+    threads: FakeGithub, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GH_ENTERPRISE_TOKEN", "secret-of-the-company")
+    log_in_to("ghe.example.com")
+    for host in ("evil.example", "169.254.169.254", "example.com"):
+        with pytest.raises(ToolError, match="no login for"):
+            read(checkout, f"issue://{host}/octo/app/12")
+    assert threads.calls == []
+
+
+@pytest.mark.parametrize("diff", ["", "\n", "no diff"])
+def test_a_diff_without_files_lists_none(threads: FakeGithub, checkout: Path, diff: str) -> None:
+    threads.rest = {"/repos/octo/app/pulls/7": lambda call: Reply(diff)}
+    assert "0 files" in read(checkout, "pr://octo/app/7/diff")
+    with pytest.raises(ToolError, match="has 0 files"):
+        read(checkout, "pr://octo/app/7/diff/1")
+
+
+def test_a_diff_that_is_none_has_no_files(threads: FakeGithub, checkout: Path) -> None:
+    assert split_diff("{}\n") == [] and split_diff("") == []
+
+
 def test_a_host_in_the_address_is_asked_instead_of_github(threads: FakeGithub, checkout: Path) -> None:
+    log_in_to("ghe.example.com")
     threads.data["repository"] = {**threads.data["repository"], "url": "https://ghe.example.com/octo/app"}
     assert "# Issue #12" in read(checkout, "issue://ghe.example.com/octo/app/12")
     assert {call.host for call in threads.calls} == {"ghe.example.com"}

@@ -427,3 +427,29 @@ def test_name_with_a_line_break_cannot_pose_as_another_line_of_the_question(tmp_
     notes = [note for item in verdict.questions for note in item.notes]
     assert "\n" not in written.reason and "a.txt.<U+000A>It" in written.reason
     assert notes and not any("\n" in note for note in notes)
+
+
+def test_a_rule_for_a_server_is_not_one_for_a_server_with_a_dot_in_its_name(workspace: Workspace) -> None:
+    evil, own = Effects(mcp=("s.evil", "x")), Effects(mcp=("s", "evil.x"))
+    assert judge(own, workspace, allow=["mcp: s.*"]).verdict == "allow"
+    assert judge(evil, workspace, allow=["mcp: s.*"]).verdict == "ask"
+    assert judge(evil, workspace, allow=["mcp: s.evil.*"]).verdict == "allow"
+    assert judge(evil, workspace, "yolo", deny=["mcp: s.*"]).verdict == "deny"
+    keys = [judge(effects, workspace).questions[0].key for effects in (evil, own)]
+    assert keys[0] != keys[1]
+
+
+def test_a_rule_for_one_server_does_not_allow_asking_all(workspace: Workspace) -> None:
+    effects = Effects(mcp=("*", "resources"))
+    assert judge(effects, workspace, allow=["mcp: s.*"]).verdict == "ask"
+    assert judge(effects, workspace, allow=["mcp: *"]).verdict == "allow"
+    assert judge(effects, workspace, "yolo", deny=["mcp: s.*"]).verdict == "ask"
+
+
+def test_asking_and_denying_ignore_case_and_ports(workspace: Workspace) -> None:
+    assert judge(Effects(), workspace, "yolo", deny=["tool: Bash"]).verdict == "deny"
+    assert judge(Effects(mcp=("s", "x")), workspace, "yolo", deny=["mcp: S.X"]).verdict == "deny"
+    assert judge(Effects(), workspace, "ask", allow=["tool: Bash"]).verdict == "allow"  # it does nothing
+    assert judge(Effects(runs=("x",)), workspace, "ask", allow=["tool: Bash"]).verdict == "ask"
+    host = Effects(network=("Evil.example:443",))
+    assert judge(host, workspace, "yolo", deny=["connect: evil.example"]).verdict == "deny"

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from msgspec.structs import replace
 
 from tau.coding.approval.policy import ApprovalItem, Kind
 from tau.coding.approval.request import ApprovalRequest
@@ -32,3 +33,19 @@ def test_each_kind_has_a_heading_and_says_what_a_session_covers(kind: Kind) -> N
 def test_notes_that_are_too_long_to_show_cannot_be_allowed() -> None:
     item = ApprovalItem("call it", None, "mcp", "s.t", notes=("x" * (MAX_SHOWN_CHARS + 1),))
     assert allowing_choices(request_for(item)) == []
+
+
+def test_a_question_leaves_no_argument_out_because_its_letters_occur_elsewhere() -> None:
+    item = ApprovalItem("create a pull request in evil/evil on github.com", None, "tool", "github")
+    arguments = {"title": "t", "body": "b", "force": True, "labels": ["request"]}
+    request = replace(request_for(item), arguments=arguments)
+    rows = describe_request(request).splitlines()[2:]
+    assert rows == ["title: t", "body: b", "force: true", 'labels: ["request"]']
+
+
+def test_lines_of_a_value_never_look_like_another_row() -> None:
+    item = ApprovalItem("run: ls\nfolder: /safe", None, "run", "ls\nfolder: /safe", notes=())
+    arguments = {"a": "1\nserver: trusted", "b\nserver": "x", "command": "ls\nfolder: /safe"}
+    request = replace(request_for(item), arguments=arguments, details=(("server", "real\nserver: fake"),))
+    rows = [row for row in describe_request(request).splitlines() if not row.startswith("  ")]
+    assert [row.partition(":")[0] for row in rows] == ["T", "folder", "server", "a", "b"]

@@ -526,3 +526,12 @@ def test_outside_a_repository_it_is_wrong_use(rig: Rig) -> None:
     assert not (rig.root / ".git").exists()
     with pytest.raises(UsageError, match="not in the work tree"):
         asyncio.run(rig.commit())
+
+
+def test_looking_at_a_repository_starts_no_program_of_its_configuration(rig: Rig) -> None:
+    _modified(rig)
+    rig.git("config", "core.fsmonitor", f"touch {rig.root}/ran")
+    rig.git("config", "diff.external", f"touch {rig.root}/ran")
+    rig.answers = ["feat: change"]
+    asyncio.run(rig.commit(dry_run=True))
+    assert not (rig.root / "ran").exists()

@@ -345,6 +345,31 @@ def test_hidden_notes_are_left_out() -> None:
     assert "internal words" not in text
 
 
+@pytest.mark.parametrize(
+    ("arguments", "title"),
+    [
+        ({"agent": "explore", "tasks": [{"id": "A", "description": "Read"}, {"id": "B"}]}, "Read, B"),
+        ({"action": "diagnostics", "file": "a.py"}, "diagnostics a.py"),
+        ({"city": "Bern"}, "Bern"),
+        ({"ids": ["a"]}, '{"ids":["a"]}'),
+        ({"tasks": [{"id": 1}]}, '{"tasks":[{"id":1}]}'),
+        ({}, ""),
+    ],
+)
+def test_card_says_what_a_call_does(arguments: dict[str, Any], title: str) -> None:
+    log = SessionLog.new(None, Path("/"))
+    log.append_message(UserMessage("go", TIME))
+    log.append_message(answer(ToolCall("c", "some", arguments), stop="toolUse"))
+    assert f'<b>some</b> <span class="what">{title}</span>' in html_of(log)
+
+
+def test_result_of_a_job_keeps_its_lines() -> None:
+    log = SessionLog.new(None, Path("/"))
+    log.append_message(UserMessage("go", TIME))
+    log.append(s.CustomMessageEntry(custom_type="job", content="[Job ended]\n<b>one</b>\n# two"))
+    assert '<div class="typed">[Job ended]\n&lt;b&gt;one&lt;/b&gt;\n# two</div>' in html_of(log)
+
+
 @pytest.mark.parametrize("language", [*LANGUAGES, "", "diff"])
 def test_highlighting_does_not_change_the_code(language: str) -> None:
     samples = [

@@ -310,7 +310,7 @@ def test_result_already_cut_by_a_tool_is_not_cut_again() -> None:
 
 def test_result_is_kept_when_no_artifact_can_be_made() -> None:
     class Broken:
-        def create(self, tool: str) -> Any:
+        def create(self, tool: str, suffix: str = "log") -> Any:
             raise ValueError("broken")
 
         def open(self, id: str) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.coding.task.code_review import ReviewedFile, merge, split
+from tau.coding.task.code_review import ReviewedFile, Reviewer, ReviewReport, merge, split
 from tau.coding.task.report_finding import Finding, Priority
 from tests.e2e.program import FAKE, Program
 from tests.support.fake_answers import Answer, Call
@@ -45,6 +45,19 @@ def test_shares_are_few_and_cover_every_file_once(count: int, lines: int, shares
     made = split(files)
     assert len(made) == shares
     assert [path for share in made for path in share] == [one.path for one in files]
+
+
+@pytest.mark.parametrize(
+    ("errors", "says"),
+    [
+        (["", ""], "No defects found in HEAD."),
+        (["", "it stopped"], "No defects found in the reviewed part of HEAD."),
+        (["it stopped", "it stopped"], "The review of HEAD failed."),
+    ],
+)
+def test_review_that_failed_claims_nothing(errors: list[str], says: str) -> None:
+    reviewers = [Reviewer("One", ["a.py"], error) for error in errors]
+    assert ReviewReport("HEAD", [], reviewers, 0, 0).text().splitlines()[0] == says
 
 
 def reviewer(text: str, turn: int) -> Answer:

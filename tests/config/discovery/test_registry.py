@@ -1,5 +1,6 @@
 """What providers supply: which item of a name wins, what is left out, and the sentence that says why."""
 
+import json
 import os
 import threading
 from collections.abc import Iterable
@@ -12,7 +13,9 @@ from tau.config import trust_locations
 from tau.config.discovery import registry
 from tau.config.discovery.capabilities import CAPABILITIES, Item, Source
 from tau.config.discovery.file_cache import FileCache, FileHead
+from tau.config.discovery.plugins import plugin_patterns
 from tau.config.discovery.providers import (
+    PLUGIN,
     PROVIDERS,
     FileProvider,
     Kind,
@@ -362,3 +365,12 @@ def test_folders_that_are_scanned_at_once_share_one_cache(
     found = CapabilityRegistry(project, user_paths()).items("skills")
     assert len(found) == 4
     assert loads == 1
+
+
+def test_path_of_a_manifest_that_is_too_long_is_ignored(tmp_path: Path) -> None:
+    (tmp_path / ".claude-plugin").mkdir()
+    content = {"name": "x", "skills": f"./{'a' * 5000}", "commands": "./more"}
+    (tmp_path / ".claude-plugin/plugin.json").write_text(json.dumps(content))
+    (tmp_path / "more").mkdir()
+    patterns = plugin_patterns(tmp_path)
+    assert patterns["skills"] == PLUGIN["skills"] and "more/**/*.md" in patterns["slash-commands"]

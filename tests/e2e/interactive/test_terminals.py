@@ -228,6 +228,21 @@ def test_in_tmux_an_open_dialog_leaves_no_rows_when_the_window_gets_smaller(
     assert "─ Model" not in history and history.count("Hello.") == 1
 
 
+def test_in_tmux_a_dialog_closed_in_a_larger_window_repeats_no_row(launcher: Launcher, tmux: Tmux) -> None:
+    launcher.tau.script("\n".join(f"- row-{number:02} {'wide ' * 17}" for number in range(12)))
+    tmux.send("hi")
+    tmux.see("row-11")
+    tmux.rests()
+    tmux.send("/model")
+    tmux.see("Filter:")
+    tmux.call("resize-window", "-t", "t", "-x", "100", "-y", "36")
+    tmux.see("row-00")
+    tmux.call("send-keys", "-t", "t", "Escape")
+    tmux.see("fake-model ─")
+    history = tmux.call("capture-pane", "-p", "-S", "-", "-t", "t")
+    assert [history.count(f"row-{number:02}") for number in range(12)] == [1] * 12
+
+
 def test_in_tmux_escape_stops_and_a_resize_keeps_the_rows(launcher: Launcher, tmux: Tmux) -> None:
     words = "\n\n".join(f"line-{number:03}" for number in range(60))
     launcher.tau.script(

@@ -5,10 +5,14 @@ import sys
 import time
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
+from tau.agent.effects import Effects
+from tau.agent.tool import Tool
 from tau.ai.faux import Act, Say
+from tau.ext.extensions.function_tool import ReplacementTool
 from tests.ext.extensions.host import opened
 from tests.support.limits import HANG_S
 
@@ -174,6 +178,37 @@ def test_a_tool_that_replaces_one_of_tau_keeps_its_policy(text: str, tmp_path: P
     asyncio.run(main())
 
 
+def test_a_tool_that_replaces_one_of_tau_keeps_all_that_it_declares(tmp_path: Path) -> None:
+    full = {
+        "reads": (tmp_path / "r",),
+        "writes": (tmp_path / "w",),
+        "runs": ("x",),
+        "network": ("h",),
+        "env": (("A", "b"),),
+        "run_cwd": tmp_path,
+        "details": (("a", "b"),),
+        "publishes": ("push main",),
+        "acts_elsewhere": True,
+        "undeclared": True,
+        "mcp": ("s", "t"),
+        "mcp_change": "@@",
+    }
+    assert {*full} == {*Effects.__struct_fields__}
+
+    class Own(Tool[Any]):
+        name, label = "own", "Own"
+
+        def decode(self, arguments: dict[str, Any]) -> tuple[Any, list[str]]:
+            return arguments, []
+
+        def effects(self, params: Any, cwd: Path) -> Effects:
+            return params["effects"]
+
+    for one, other in ((Effects(**full), Effects()), (Effects(), Effects(**full))):
+        tool = ReplacementTool(Own(), Own())
+        assert tool.effects(({"effects": one}, {"effects": other}), tmp_path) == Effects(**full)
+
+
 def test_extension_whose_tool_or_command_another_one_has_is_named(
     tmp_path: Path,
 ) -> None:
@@ -196,5 +231,38 @@ def test_extension_whose_tool_or_command_another_one_has_is_named(
             assert "The command /count of the extension one is used, not two's." in rig.notices
             assert await rig.extensions.run_command("/count")
             assert rig.notices[-1].endswith("one.py")
+
+    asyncio.run(main())
+
+
+def test_provider_that_is_not_valid_is_named_and_the_prompt_is_answered(tmp_path: Path) -> None:
+    code = """
+    def extension(tau):
+        tau.provider("mine", base_url="http://127.0.0.1:1", api="nope", models=[{"id": "m"}])
+        tau.command("there", lambda args, ctx: None)
+    """
+
+    async def main() -> None:
+        async with opened(tmp_path, code) as rig:
+            assert any("are not used" in text and '"nope"' in text for text in rig.notices)
+            assert await rig.extensions.run_command("/there")
+            await rig.session.prompt("hi")
+            assert len(rig.faux.requests) == 1
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("name", ["", "/x", "two words", " x", "x\\ny"])
+def test_command_whose_name_nobody_can_type_is_named_with_its_line(name: str, tmp_path: Path) -> None:
+    code = f"""
+    def extension(tau):
+        tau.command("{name}", lambda args, ctx: None)
+    """
+
+    async def main() -> None:
+        async with opened(tmp_path, code) as rig:
+            [failure] = rig.extensions.report()
+            assert failure.state == "failed" and "is not a name for a command" in failure.problem
+            assert "e.py:3" in failure.problem
 
     asyncio.run(main())

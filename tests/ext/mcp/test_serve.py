@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -112,3 +113,14 @@ def test_http_serves_with_a_token_only(tmp_path: Path) -> None:
         await asyncio.wait((serving,))
 
     asyncio.run(main())
+
+
+def test_a_client_gets_in_with_the_token_that_the_program_prints(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, *SERVE, "--http", "--port", "0"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    ) as served:
+        assert served.stdout is not None
+        words = served.stdout.readline().split()
+        served.terminate()
+    token = (Path(os.environ["TAU_HOME"]) / "serve_token").read_text().strip()
+    assert words[-2:] == ["Bearer", token] and len(token) > 30

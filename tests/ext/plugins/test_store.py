@@ -203,9 +203,31 @@ def test_faults_of_a_manifest_are_named(tmp_path: Path) -> None:
         and '"./none", which does not exist' in text
         and 'must start with "./"' in text
     )
+    (source / ".claude-plugin" / "plugin.json").write_text(
+        '{"name": "x", "settings": {"a": {"type": "wat"}}}'
+    )
+    assert "The setting a needs a type: string, number, boolean, list." in check_manifest(source)
+    (source / ".claude-plugin" / "plugin.json").write_text('{"name": "x", "skills": "./%s"}' % ("a" * 5000))
+    assert "which does not exist" in "\n".join(check_manifest(source))
+    (source / ".claude-plugin" / "plugin.json").write_text('{"a":' * 100_000)
+    assert "cannot be read" in "\n".join(check_manifest(source))
+    (source / ".claude-plugin" / "plugin.json").write_text('{"name": "x"}')
+    (source / ".mcp.json").mkdir()
+    os.mkfifo(source / "skills" / "tell" / "other.md")
+    (source / "skills" / "pipe").mkdir()
+    os.mkfifo(source / "skills" / "pipe" / "SKILL.md")
+    assert "skills/pipe/SKILL.md: it has no front matter" in "\n".join(check_manifest(source))
     (tmp_path / "empty").mkdir()
     with pytest.raises(TauError, match="is not a plugin"):
         read_manifest(tmp_path / "empty")
+
+
+@pytest.mark.parametrize("name", ["settings.json", "plugins.lock.json", "lock.lock", "../x", ".copies"])
+def test_a_plugin_cannot_take_the_place_of_a_file_of_tau(name: str, tmp_path: Path) -> None:
+    source = plugin(tmp_path / "src")
+    (source / ".claude-plugin" / "plugin.json").write_text(f'{{"name": "{name}"}}')
+    with pytest.raises(TauError, match="is not a valid name"):
+        manage(tmp_path).install(str(source))
 
 
 def test_doctor_finds_names_that_tau_lacks_without_running_code(tmp_path: Path) -> None:

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from tau.ai.faux import Say, Use
+from tau.modes.session_commands.table import COMMANDS
 from tests.modes.serve.rig import Served, drive
+
+UNSUPPORTED = ("switch_session", "set_host_tools", "set_host_uri_schemes")
+BODIES = {
+    "switch_session": {"sessionPath": "x"},
+    "set_host_tools": {"tools": []},
+    "set_host_uri_schemes": {"schemes": []},
+}
 
 
 def test_prompt_streams_events_and_its_messages_are_there_afterwards(tmp_path: Path) -> None:
@@ -100,6 +108,20 @@ def test_fork_answers_with_the_id_of_the_new_session_and_moves_readers_there(tmp
         assert (await served.client.get(f"/v1/sessions/{id}")).json["state"]["messageCount"] == 4
 
     drive(tmp_path, [[Say("ok")]] * 2, work)
+
+
+def test_commands_that_http_cannot_do_say_so(tmp_path: Path) -> None:
+    async def work(served: Served) -> None:
+        id = await served.session()
+        await served.ask(id, "hi")
+        refused = {}
+        for name in COMMANDS:
+            answer = await served.command(id, name, BODIES.get(name, {}))
+            if answer.status == 409 and answer.code != "refused":
+                refused[name] = answer.code
+        assert refused == dict.fromkeys(BODIES, "unsupported")
+
+    drive(tmp_path, [[Say("ok")]] * 9, work)
 
 
 def test_deleted_session_is_gone(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ sys = late("sys")
 
 GRACE_S = 0.75
 CLOSE_S = 3.0
+REMOVALS = 20
 MAX_EVENTS = 2_000
 DialogPolicy: TypeAlias = Literal["accept", "dismiss"]
 _SETUP = "from tau.backends.browser.guest import session as _tau_session\n_tau_kernel = tool._kernel\n"
@@ -279,8 +280,12 @@ class BrowserTab:
             self._listener.close()
         folder, self._folder = self._folder, None
         if folder is not None and self._runner is not None:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-            self._runner.forget_folder(folder)
+            for _ in range(REMOVALS):  # a browser that is ending still writes
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+                if not folder.exists():
+                    self._runner.forget_folder(folder)
+                    break
+                await asyncio.sleep(CLOSE_S / REMOVALS)
 
 
 def _names(url: str, note: str) -> bool:

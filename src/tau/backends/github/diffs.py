@@ -33,7 +33,7 @@ class FileDiff(Struct, frozen=True):
 def split_diff(text: str) -> list[FileDiff]:
     """The files of a unified diff, in its order."""
     starts = [found.start() for found in _START.finditer(text)]
-    parts = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    parts = [text[start:end] for start, end in zip(starts, [*starts, len(text)][1:], strict=True)]
     return [FileDiff(_path(part), part) for part in parts]
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from tau.backends.github.names import DEFAULT_HOST
 from tau.base import log
 from tau.base.errors import ToolError
 from tau.base.files import write_atomic
@@ -148,17 +149,24 @@ class Gh:
         program = find_program("gh")
         if program is None:
             raise ToolError(NOT_INSTALLED)
+        if host not in ("", DEFAULT_HOST, os.environ.get("GH_HOST")) and host not in _hosts_of_logins():
+            raise ToolError(
+                f"GitHub CLI has no login for {host}; the user can run gh auth login --hostname {host}."
+            )
         tokens = {name: os.environ[name] for name in TOKENS if name in os.environ}
         environment = {**_ENVIRONMENT, **tokens, **({"GH_HOST": host} if host else {})}
         with tempfile.TemporaryFile(prefix="tau-gh-") as errors:
-            process = await self.runner.start(
-                (program, *words),
-                cwd=self.cwd,
-                env=environment,
-                sandbox=OUTSIDE,
-                limits=Limits(timeout=LIMIT_S),
-                stderr=errors.fileno(),
-            )
+            try:
+                process = await self.runner.start(
+                    (program, *words),
+                    cwd=self.cwd,
+                    env=environment,
+                    sandbox=OUTSIDE,
+                    limits=Limits(timeout=LIMIT_S),
+                    stderr=errors.fileno(),
+                )
+            except OSError as error:
+                raise ToolError(f"GitHub CLI cannot be started: {error.strerror}.") from error
             async with process:
                 done = await capture(process, max_bytes=MAX_OUTPUT_BYTES)
             errors.seek(0)
@@ -244,12 +252,20 @@ def _shown(words: Sequence[str]) -> str:
     return shortened(" ".join(words), 300)
 
 
+def _hosts_of_logins() -> list[str]:
+    """The servers that the user chose: gh sends tokens of the environment to any server it is asked about."""
+    return re.findall(r"^[\"']?([^\s\"'#][^\s\"']*?)[\"']?:", _hosts_file(os.environ), re.MULTILINE)
+
+
 def credentials(environ: Mapping[str, str] = os.environ) -> list[Any]:
     """What decides whose login gh uses: tokens of the environment, and the text of its hosts file."""
+    return [*(environ.get(name, "") for name in TOKENS), _hosts_file(environ)]
+
+
+def _hosts_file(environ: Mapping[str, str]) -> str:
     base = environ.get("XDG_CONFIG_HOME") or f"{environ.get('HOME', '')}/.config"
     folder = environ.get("GH_CONFIG_DIR") or f"{base}/gh"
     try:
-        hosts = (Path(folder) / "hosts.yml").read_bytes()
+        return (Path(folder) / "hosts.yml").read_bytes().decode("utf-8", "replace")
     except OSError:
-        hosts = b""
-    return [*(environ.get(name, "") for name in TOKENS), hosts.decode("utf-8", "replace")]
+        return ""

@@ -57,7 +57,7 @@ class LanguageServer(LspConnection):
         encoding = capabilities.get("positionEncoding", "utf-16")
         self.encoding = encoding if encoding in ("utf-8", "utf-16", "utf-32") else "utf-16"
         await self.notify("initialized", {})
-        if self.spec.settings:
+        if self.spec.settings and not self.spec.asks_settings:
             await self.notify("workspace/didChangeConfiguration", {"settings": self.spec.settings})
         self._watch.looked_at = 0.0
 

@@ -38,6 +38,7 @@ class ServerSpec(Struct, frozen=True, rename="camel", kw_only=True):
     root_markers: tuple[str, ...] = ()
     init_options: dict[str, Any] | None = None
     settings: dict[str, Any] = {}
+    asks_settings: bool = False  # it asks for them at its start; told too, it would begin again
     disabled: bool = False
     warmup_timeout_ms: int = 30_000
     is_linter: bool = False

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tau.backends.lsp.client import LanguageServer
 from tau.backends.lsp.config import KIND, FoundServers, ServerSpec, find_servers
@@ -100,10 +101,10 @@ class LanguageServers:
 
     # Which servers
 
-    def for_file(self, path: Path, *, linters: bool = True) -> list[ServerSpec]:
+    def for_file(self, path: Path) -> list[ServerSpec]:
         """The servers for a file, linters last."""
         fitting = [spec for spec in self.found.usable if spec.matches(path)]
-        return [s for s in fitting if not s.is_linter] + [s for s in fitting if s.is_linter and linters]
+        return [s for s in fitting if not s.is_linter] + [s for s in fitting if s.is_linter]
 
     def primary(self, path: Path) -> ServerSpec:
         """A linter only if there is nothing else. Raises LspError."""
@@ -294,15 +295,8 @@ class LanguageServers:
             state = "running" if server else "failed" if error else "available"
             row = ServerRow(name=spec.name, state=state, command=" ".join(spec.argv), why=error)
             if server is not None:
-                row = ServerRow(
-                    name=spec.name,
-                    state=state,
-                    command=row.command,
-                    pid=server.pid,
-                    memory_bytes=_memory(server.pid),
-                    open_files=len(server.documents),
-                    why=error,
-                )
+                memory, files = _memory(server.pid), len(server.documents)
+                row = replace(row, pid=server.pid, memory_bytes=memory, open_files=files)
             rows.append(row)
         missing = (ServerRow(name=spec.name, state="missing", why=why) for spec, why in self.found.missing)
         return [*rows, *missing]

@@ -231,7 +231,7 @@ class _Judgment:
         for change in effects.publishes:
             self._publication(change)
         if effects.mcp:
-            self._server_tool(effects.mcp, effects.mcp_change)
+            self._server_tool(*effects.mcp, effects.mcp_change)
         if self._denial:
             return PolicyVerdict("deny", self._denial)
         if self._questions:
@@ -334,23 +334,25 @@ class _Judgment:
             allowed=self._is_tool_allowed,
         )
 
-    def _server_tool(self, name: str, change: str) -> None:
+    def _server_tool(self, server: str, tool: str, change: str) -> None:
         """A tool of an MCP server acts where nothing here can bind it; a changed one is another tool."""
         if self._mode == "plan":
             self._denial = self._denial or _READ_ONLY
         note = f"The server has changed what this tool says about itself:\n{change}"
+        name = f"{server}.{tool}"
         item = ApprovalItem(
             f"call the MCP tool {_on_one_line(name)}",
-            None if change else ("mcp", name),
+            None if change else ("mcp", f"{server}\0{tool}"),
             "mcp",
             name,
             patterned=not change,
             notes=(note,) if change else (),
         )
-        is_allowed = self._is_tool_allowed or (self._allow is not None and self._allow.mcp(name) is not None)
+        rule = self._allow.mcp(server, tool) if self._allow is not None else None
+        is_allowed = self._is_tool_allowed or (rule is not None and rule.certain)
         self._judge(
             item,
-            lambda rules: rules.mcp(name),
+            lambda rules: rules.mcp(server, tool),
             needed=self._mode in ("ask", "workspace"),
             allowed=is_allowed and not change,
         )

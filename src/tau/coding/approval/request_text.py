@@ -80,10 +80,14 @@ def _session_scope(questions: "Sequence[ApprovalItem]") -> str:
 
 
 def describe_request(request: "ApprovalRequest") -> str:
-    """What the call would do, why it is asked about, and all of its arguments."""
+    """What the call would do, why it is asked about, and all of its arguments.
+
+    Later lines of a text are indented, so that none looks like another row.
+    """
     action = "; ".join(item.reason for item in request.questions)
-    first = reveal(f"{request.label}: allow to {action}?")
-    rest = (f"{name}: {text}" for name, text in argument_rows(request) if text.strip() not in action)
+    first = reveal(_indented(f"{request.label}: allow to {action}?"))
+    said = {item.subject for item in request.questions}
+    rest = (_row(name, text) for name, text in argument_rows(request) if text.strip() not in said)
     return "\n".join([first, *map(reveal, _facts(request)), *map(reveal, rest)])
 
 
@@ -97,7 +101,15 @@ def fact_rows(request: "ApprovalRequest") -> Iterator[tuple[str, str]]:
 
 def _facts(request: "ApprovalRequest") -> Iterator[str]:
     yield from dict.fromkeys(note for item in request.questions for note in item.notes)
-    yield from (f"{name}: {value}" for name, value in fact_rows(request))
+    yield from (_row(name, value) for name, value in fact_rows(request))
+
+
+def _row(name: str, value: str) -> str:
+    return f"{_indented(name)}: {_indented(value)}"
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")
 
 
 def argument_rows(request: "ApprovalRequest") -> Iterator[tuple[str, str]]:

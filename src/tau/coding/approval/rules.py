@@ -128,11 +128,23 @@ class RuleList(Struct, frozen=True):
         return RuleList.of(self.action, [one for one in self.patterns if one != pattern], root)
 
     def tool(self, name: str) -> RuleMatch | None:
-        return self._first(lambda rule: rule.kind == "tool" and fnmatchcase(name, rule.glob))
+        return self._first(lambda rule: rule.kind == "tool" and self._is_name(name, rule.glob))
 
-    def mcp(self, name: str) -> RuleMatch | None:
-        """`name` is the server and its tool."""
-        return self._first(lambda rule: rule.kind == "mcp" and fnmatchcase(name, rule.glob))
+    def mcp(self, server: str, tool: str) -> RuleMatch | None:
+        """`*` is any server, so a rule for one of them may match. Only asking and denying mix up dots."""
+        name = f"{server}.{tool}"
+        for rule in self.rules:
+            if rule.kind == "mcp" and server == "*":
+                return RuleMatch(rule.text, certain=rule.glob in ("*", "*.*"))
+            is_sure = self.action != "allow" or _is_of_server(rule.glob, server, tool)
+            if rule.kind == "mcp" and is_sure and self._is_name(name, rule.glob):
+                return rule.match
+        return None
+
+    def _is_name(self, name: str, glob: str) -> bool:
+        if self.action == "allow":
+            return fnmatchcase(name, glob)
+        return fnmatchcase(name.lower(), glob.lower())
 
     def read(self, target: Path) -> RuleMatch | None:
         return self._first(lambda rule: rule.kind == "read" and rule.path(target))
@@ -142,7 +154,8 @@ class RuleList(Struct, frozen=True):
 
     def connection(self, host: str) -> RuleMatch | None:
         """`*` is any host, so a rule for one of them may match."""
-        name = host.lower().rstrip(".")
+        name = host.lower()
+        name = (name.partition(":")[0] if name.count(":") == 1 else name).rstrip(".")
         for rule in self.rules:
             if rule.kind == "connect" and (name == "*" or fnmatchcase(name, rule.glob)):
                 return RuleMatch(rule.text, certain=name != "*" or rule.glob == "*")
@@ -167,6 +180,13 @@ class RuleList(Struct, frozen=True):
 
     def _first(self, matches: Callable[[Rule], bool]) -> RuleMatch | None:
         return next((RuleMatch(rule.text) for rule in self.rules if matches(rule)), None)
+
+
+def _is_of_server(glob: str, server: str, tool: str) -> bool:
+    """Whether the part before one of the dots is for the server: `s.*` is not for one called `s.t`."""
+    parts = glob.split(".")
+    splits = ((".".join(parts[:at]), ".".join(parts[at:])) for at in range(1, len(parts)))
+    return len(parts) == 1 or any(fnmatchcase(server, one) and fnmatchcase(tool, two) for one, two in splits)
 
 
 def parse(action: RuleAction, text: str, root: Path | None = None) -> Rule | str:

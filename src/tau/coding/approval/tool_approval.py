@@ -248,9 +248,8 @@ def _patterns(items: Sequence[ApprovalItem]) -> tuple[str, ...]:
                 suggested = () if "*" in subject or not subject.isprintable() else (f"read: {subject}",)
             case "mcp":
                 subject = item.subject
-                suggested = (
-                    () if re.search(r"[*?\[]", subject) or not subject.isprintable() else (f"mcp: {subject}",)
-                )
+                is_ambiguous = subject.count(".") > 1 or re.search(r"[*?\[]", subject)
+                suggested = () if is_ambiguous or not subject.isprintable() else (f"mcp: {subject}",)
             case "tool":
                 return ()
         if not suggested:

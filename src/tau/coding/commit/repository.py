@@ -18,6 +18,7 @@ tempfile = late("tempfile")
 MAX_OUTPUT_BYTES = 32 * MIB
 QUERY_S, COMMIT_S = 60.0, 1_800.0
 _ERRORS_APART = ("/bin/sh", "-c", 'exec "$0" "$@" 2>"$TAU_ERRORS"')
+_ALWAYS = ("-c", "core.fsmonitor=false")  # what only looks starts no program of the repository
 _BUSY = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
@@ -100,13 +101,13 @@ async def open_repository(cwd: Path, runner: Runner) -> CommitRepository:
         raise TauError("Install Git: the git program was not found.")
     try:
         words = ("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir")
-        found = await _run(runner, (program,), cwd, words, None, None, QUERY_S)
+        found = await _run(runner, (program, *_ALWAYS), cwd, words, None, None, QUERY_S)
     except GitError as error:
         if "safe.directory" in str(error):
             raise
         raise UsageError(outside) from None
     root, folder = (Path(os.fsdecode(line)) for line in found.rstrip(b"\n").split(b"\n"))
-    return CommitRepository(root, folder, runner, program)
+    return CommitRepository(root, folder, runner, program, _ALWAYS)
 
 
 async def _run(

@@ -19,7 +19,7 @@ from tau.ai.wire import (
 from tau.coding.export.markdown_html import code_block
 from tau.coding.export.syntax_colors import escape as escape_text
 from tau.coding.export.syntax_colors import language_of, language_of_file
-from tau.coding.session.snippets import MAIN_ARGUMENTS, json_text, one_line
+from tau.coding.session.snippets import arguments_line, json_text, one_line
 
 TITLE_CHARS = 140
 MAX_TEXT_CHARS = 500_000  # per output; the other formats have the rest
@@ -108,10 +108,7 @@ def _title(call: ToolCall, details: dict[str, Any]) -> str:
     cells = arguments.get("cells")
     if isinstance(cells, list) and cells and isinstance(cells[0], dict):
         arguments = {**cells[0], "path": cells[0].get("title") or cells[0].get("code")}
-    for key in (*MAIN_ARGUMENTS, "title"):
-        if isinstance(value := arguments.get(key), str) and value.strip():
-            return one_line(value, TITLE_CHARS)
-    return one_line(json_text(arguments), TITLE_CHARS) if arguments else ""
+    return one_line(arguments_line(arguments), TITLE_CHARS)
 
 
 def _changed(details: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ from tau.coding.session.snippets import message_text, one_line
 from tau.coding.session.stats import counts
 
 ROW_CHARS = 120
+_PLAIN = frozenset({"job", "irc:incoming"})  # plain text, not Markdown
 
 
 class EntryView(Struct, frozen=True):
@@ -172,8 +173,13 @@ def _custom(
     if not display:
         return
     parts = [w.TextContent(content)] if isinstance(content, str) else content
-    body = "".join(cards.image(p) if isinstance(p, w.ImageContent) else prose(p.text) for p in parts)
+    body = "".join(_user_content(parts) if kind in _PLAIN else _prose(parts))
     yield _article("custom", kind, body, timestamp, view)
+
+
+def _prose(parts: Sequence[w.UserContent]) -> Iterator[str]:
+    for part in parts:
+        yield cards.image(part) if isinstance(part, w.ImageContent) else prose(part.text)
 
 
 def _summary(title: str, text: str, view: EntryView) -> str:

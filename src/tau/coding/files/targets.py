@@ -14,6 +14,7 @@ from tau.coding.files.paths import Selector, resolve, split_selector, unquote
 from tau.coding.readers import archive_splits, database_splits
 
 thread_urls = late("tau.backends.github.thread_urls")
+urllib_parse = late("urllib.parse")
 
 SCHEME_NAME = r"[A-Za-z][A-Za-z0-9+.-]*"
 _SCHEME = rf"({SCHEME_NAME})://"
@@ -71,16 +72,28 @@ def _page_of(text: str, cwd: Path) -> FileTarget:
     return FileTarget(kind="web", text=url, path=cwd, selector=selector)
 
 
-def server_action(url: str) -> str:
-    """What reading an internal URL asks of an MCP server, as effects name it; empty for other schemes."""
+def split_url(url: str) -> tuple[str, str]:
+    """The scheme of an internal URL in lower case, and the rest with its `%20` and the like decoded."""
     scheme, _, rest = url.partition("://")
-    return f"{rest.partition('/')[0]}.resources" if scheme.lower() == "mcp" else ""
+    return scheme.lower(), urllib_parse.unquote(rest) if "%" in rest else rest
+
+
+def resource_server(rest: str) -> str:
+    """The MCP server that the rest of an `mcp://` URL names; `*` if it is the URI of any server."""
+    name, _, uri = rest.partition("/")
+    return "*" if uri and (not name or name.endswith(":")) else name
+
+
+def server_action(url: str) -> tuple[str, str] | None:
+    """What reading an internal URL asks of an MCP server, as effects name it; None for other schemes."""
+    scheme, rest = split_url(url)
+    return (resource_server(rest), "resources") if scheme == "mcp" else None
 
 
 def asked_hosts(url: str, cwd: Path) -> tuple[str, ...]:
     """The servers that reading an internal URL asks. Raises ToolError for a malformed one."""
-    scheme, _, rest = url.partition("://")
-    match scheme.lower():
+    scheme, rest = split_url(url)
+    match scheme:
         case "issue" | "pr" as kind:
             return (thread_urls.thread_host(kind, rest, cwd),)
     return ()

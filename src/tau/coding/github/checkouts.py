@@ -166,10 +166,13 @@ class PullRequestCheckouts:
         url = parse_url(pr or "", "pull")
         named = parse_repository(repo) if repo and url is None else None
         if pr is not None and url is None:
+            if "://" in pr:  # gh would go where it leads, whatever the repository
+                raise ToolError(f"{pr} is not the address of a pull request.")
             named = named or checkout_repository(self._cwd)
         words = ["pr", "view", *([] if pr is None else [check_word("pr", pr)])]
         words += ["--repo", named.argument] if named is not None else []
-        host = checkout_host(self._cwd) if url is None else url.repository.host
+        chosen = named if url is None else url.repository
+        host = checkout_host(self._cwd) if chosen is None else chosen.host
         found = await self._gh.view(_PullRequest, words, CHECKOUT_FIELDS, host=host, repo=named is not None)
         home = parse_url(found.url, "pull")
         if not found.is_cross_repository:

@@ -5,11 +5,8 @@ from pathlib import Path
 
 from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
-from tau.base.late import late
-from tau.coding.files.targets import WEB, url_scheme
+from tau.coding.files.targets import WEB, split_url, url_scheme
 from tau.coding.ports import Resource, UrlScheme
-
-urllib_parse = late("urllib.parse")
 
 
 class SchemeRouter:
@@ -52,15 +49,13 @@ class SchemeRouter:
 
     def _find(self, url: str) -> tuple[UrlScheme, str]:
         """The scheme, and the rest of the URL with its `%20` and the like decoded."""
-        name, _, rest = url.partition("://")
-        if "%" in rest:
-            rest = urllib_parse.unquote(rest)
+        name, rest = split_url(url)
         if any("\ud800" <= letter <= "\udfff" for letter in rest):
             raise ToolError("The address contains a lone surrogate, which no name can have.")
-        make = self._makers.pop(name.lower(), None)
+        make = self._makers.pop(name, None)
         if make is not None:
             self.register(make())
-        scheme = self._schemes.get(name.lower())
+        scheme = self._schemes.get(name)
         if scheme is None:
             known = ", ".join(f"{each}://" for each in sorted(self.names()))
             raise ToolError(f"Unknown scheme {name}://. Known: {known}.")

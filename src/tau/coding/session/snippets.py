@@ -88,6 +88,20 @@ def call_line(call: w.ToolCall) -> str:
     return f"[{call.name}: {one_line(json_text(arguments), CALL_CHARS)}]"
 
 
+def arguments_line(arguments: dict[str, Any]) -> str:
+    """What a call does, for people: its main argument, its tasks, or all of its values."""
+    for key in (*MAIN_ARGUMENTS, "title"):
+        if isinstance(value := arguments.get(key), str) and value.strip():
+            return value
+    if isinstance(tasks := arguments.get("tasks"), list):
+        named = [task.get("description") or task.get("id") for task in tasks if isinstance(task, dict)]
+        if texts := [name for name in named if isinstance(name, str)]:
+            return ", ".join(texts)
+    if all(isinstance(value, str | int | float) for value in arguments.values()):
+        return " ".join(map(str, arguments.values()))
+    return json_text(arguments)
+
+
 def json_text(value: Any) -> str:
     return msgspec.json.encode(value, enc_hook=str).decode()
 

@@ -13,7 +13,7 @@ Ask: TypeAlias = Callable[..., Awaitable[str]]
 _SIGNS = re.compile(
     r"(?:^|[\s;&|(])git\s+(?:-C\s+\S+\s+)?(?P<verb>commit|merge|rebase|cherry-pick|revert|am|pull|tag)\b"
 )
-_WANTS = re.compile(r"\s(?:-S\S*|--gpg-sign\S*)(?:\s|$)|\bgit\s+tag\s+(?:\S+\s+)*-(?:s|u)\b")
+_WANTS = re.compile(r"\s(?:-[aeinopqsvz]*S\S*|--gpg-sign\S*)(?:\s|$)|\bgit\s+tag\s+(?:\S+\s+)*-[af]*[su]")
 _YES = ("true", "yes", "on", "1")
 # Of GnuPG's folder, what is public.
 _PUBLIC = ("pubring.kbx", "pubring.gpg", "trustdb.gpg", "gpg.conf", "common.conf")

@@ -64,11 +64,17 @@ class ReviewReport(Struct, frozen=True, rename="camel"):
             lines.append(f"{one.priority} {one.file_path}:{one.line_start}{end}: {one.title}")
             lines += [f"   {line}" for line in one.body.splitlines()]
         if not lines:
-            lines.append(f"No defects found in {self.subject}.")
+            lines.append(self._nothing_found())
         lines += [f"{one.id}: {one.explanation}" for one in self.reviewers if one.explanation]
         for late in self.failed:
             lines.append(f"{late.id} did not finish ({', '.join(late.files[:5])}): {late.error}")
         return "\n".join(lines)
+
+    def _nothing_found(self) -> str:
+        if len(self.failed) == len(self.reviewers):
+            return f"The review of {self.subject} failed."
+        part = "the reviewed part of " if self.failed else ""
+        return f"No defects found in {part}{self.subject}."
 
 
 async def run_review(

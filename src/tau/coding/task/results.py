@@ -9,7 +9,7 @@ from tau.ai.wire import Usage
 from tau.base.files import write_atomic
 from tau.base.secrets import mask
 from tau.base.sizes import KIB
-from tau.base.text import clean_line, plain, shortened
+from tau.base.text import clean_line, plain, quantity, shortened
 from tau.coding.output import OutputLimits, truncate
 
 AgentStatus = Literal["queued", "running", "idle", "parked", "aborted"]
@@ -109,7 +109,8 @@ class TaskDetails(Struct, frozen=True, kw_only=True, rename="camel"):
 def result_text(result: SingleResult) -> str:
     """The result for the caller's model; the file has all of it."""
     ended = result.outcome if not result.aborted else f"aborted ({result.abort_reason or 'stopped'})"
-    facts = f"{result.requests} requests, {result.tokens:,} tokens, ${result.cost:.4f}"
+    cost = f", ${result.cost:.4f}" if result.cost else ""
+    facts = f"{quantity(result.requests, 'request')}, {result.tokens:,} tokens{cost}"
     lines = [f"[{result.agent} {result.id} {ended}; {facts}]"]
     if isinstance(result.error, str) and result.error:
         lines.append(result.error)

@@ -432,7 +432,7 @@ class Subagent:
             cost=self.meter.cost,
             duration_ms=(now_ms() if running else ended_ms) - record.started_ms if record.started_ms else 0,
             waiting=self.waiting,
-            quiet_ms=round((time.monotonic() - self.last_event_s) * 1000) if running else 0,
+            quiet_ms=round((time.monotonic() - self.last_event_s) * 1000) if running else now_ms() - ended_ms,
             recent_output=self.recent,
             session_file=str(self.team.roster.log_path(record.id)),
         )

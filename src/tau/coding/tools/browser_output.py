@@ -76,7 +76,7 @@ class _Collector:
             case Screenshot():
                 await self._take_screenshot(event)
             case SavedFile():
-                path = self._store(event.data)
+                path = self._store(event.data, event.name)
                 size = format_bytes(len(event.data))
                 self.say(f"[File {shortened(clean_line(event.name), 200)}, {size}: {path}]")
             case cells.TextOutput():
@@ -94,7 +94,7 @@ class _Collector:
                 pass
 
     async def _take_screenshot(self, shot: Screenshot) -> None:
-        dest = shot.dest or self._store(shot.data)
+        dest = shot.dest or self._store(shot.data, "shot.png")
         self._screenshots.append(
             ScreenshotDetails(dest, "image/png", len(shot.data), shot.width, shot.height)
         )
@@ -102,9 +102,10 @@ class _Collector:
             self.say(f"Screenshot {shot.width}x{shot.height}, saved to {clean_line(dest)}")
             await self._add_image(shot.data)
 
-    def _store(self, data: bytes) -> str:
+    def _store(self, data: bytes, name: str) -> str:
         """Keep a file as an artifact; returns its path."""
-        sink = self._ctx.artifacts.create("browser")
+        suffix = re.search(r"\.([a-z0-9]{1,8})$", name.lower())
+        sink = self._ctx.artifacts.create("browser", suffix[1] if suffix else "log")
         try:
             sink.write(data)
         except OSError as error:

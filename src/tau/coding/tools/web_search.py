@@ -13,6 +13,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.ai.wire import TextContent
 from tau.base.late import late
+from tau.base.text import clean_line
 from tau.coding.ports import CodingContext
 from tau.config.settings import Settings
 from tau.config.web_access import WebAccess
@@ -105,7 +106,7 @@ class WebSearchTool(Tool[WebSearchParams]):
             query=params.query,
             provider=response.provider,
             answer=response.answer,
-            sources=[WebSource(one.title, one.url) for one in response.sources],
+            sources=[WebSource(clean_line(one.title), clean_line(one.url)) for one in response.sources],
             error=outcome.error or UNSET,
         )
         if outcome.error:

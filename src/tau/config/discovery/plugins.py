@@ -60,9 +60,13 @@ def _pattern(folder: Path, kind: Kind, path: Any) -> str:
     if not isinstance(path, str) or "*" in path or ".." in Path(path).parts or Path(path).is_absolute():
         return ""
     inner = Path(path).as_posix()
-    if (folder / inner).is_file():
+    try:
+        is_file, is_folder = (folder / inner).is_file(), (folder / inner).is_dir()
+    except OSError:  # its name is too long
+        return ""
+    if is_file:
         return inner
-    if kind not in ("slash-commands", "agents", "skills") or not (folder / inner).is_dir():
+    if kind not in ("slash-commands", "agents", "skills") or not is_folder:
         return ""
     start = "" if inner == "." else f"{inner}/"
     if kind != "skills":

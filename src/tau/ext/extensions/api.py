@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 from tau.agent.effects import Effects
 from tau.agent.tool import Tool
 from tau.base.late import late
+from tau.base.text import clean_line
 from tau.coding.extensions import Choice, ExtensionCommand, ExtensionShortcut
 from tau.ext.extensions.actions import SessionActions
 from tau.ext.extensions.context import ExtensionContext, on_loop
@@ -124,6 +125,9 @@ class ExtensionAPI(SessionActions):
 
         `complete` returns what can be typed next, with its meaning.
         """
+
+        if not name.isprintable() or name.startswith("/") or name.split() != [name]:
+            raise ValueError(f'"{clean_line(name)}" is not a name for a command: use one word, without "/".')
 
         def register(given: F) -> F:
             text = description or (given.__doc__ or "").strip().partition("\n")[0]

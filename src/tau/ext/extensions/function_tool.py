@@ -156,9 +156,11 @@ class ReplacementTool(Tool[Any]):
             env=(*usual.env, *declared.env),
             run_cwd=declared.run_cwd or usual.run_cwd,
             details=(*usual.details, *declared.details),
+            publishes=(*usual.publishes, *declared.publishes),
             acts_elsewhere=usual.acts_elsewhere or declared.acts_elsewhere,
             undeclared=usual.undeclared or declared.undeclared,
             mcp=declared.mcp or usual.mcp,
+            mcp_change=declared.mcp_change or usual.mcp_change,
         )
 
     async def run(self, params: tuple[dict[str, Any], Any], ctx: Any) -> ToolOutput:

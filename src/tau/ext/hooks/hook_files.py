@@ -12,7 +12,7 @@ from tau.base.errors import ConfigError
 from tau.base.late import late
 from tau.base.run import Runner
 from tau.base.sizes import KIB
-from tau.base.text import clean_line, shortened
+from tau.base.text import clean_line, reveal_line, shortened
 from tau.config.discovery.capabilities import Item
 from tau.config.discovery.file_cache import read_text
 from tau.config.discovery.providers import HOOK_SETTINGS, Level
@@ -79,7 +79,7 @@ class CommandHook(Struct, frozen=True, kw_only=True):
     @property
     def gist(self) -> str:
         """What it runs, on one line."""
-        return shortened(clean_line(" ".join((self.url or self.command, *(self.args or ())))), 120)
+        return shortened(reveal_line(" ".join((self.url or self.command, *(self.args or ())))), 120)
 
     @property
     def place(self) -> str:

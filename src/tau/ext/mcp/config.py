@@ -179,7 +179,7 @@ async def resolve(entry: ServerEntry, environ: Mapping[str, str], cwd: Path, run
 
     async def value(text: str, *, secret: bool) -> str:
         if text.startswith("!"):
-            return await resolve_value(text, environ, run) or ""
+            return await resolve_value(text, environ, run, is_own=entry.is_own) or ""
         result = expand(text)
         if secret and len(result) >= 8:
             secrets.learn(result)

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
 from tau.base.json_rpc import JsonRpcError
 from tau.base.text import clean_line, shortened
+from tau.coding.files.targets import resource_server
 from tau.coding.ports import Resource
 from tau.ext.mcp.connection import ServerConnection
 from tau.ext.mcp.messages import McpError, list_at, text_at
@@ -27,12 +27,12 @@ class ResourceUrls:
 
     async def resolve(self, rest: str, ctx: ToolContext) -> Resource:
         """Raises ToolError."""
-        name, _, uri = rest.partition("/")
-        connection = self._servers.connections.get(unquote(name))
+        name, uri = resource_server(rest), rest.partition("/")[2]
+        connection = self._servers.connections.get(name)
         url = f"mcp://{rest}"
         try:
-            if connection is None and "://" in rest:
-                return await self._search(rest, url)
+            if name == "*":
+                return await self._search(rest.removeprefix("/"), url)
             if connection is None and name:
                 known = ", ".join(self._servers.connections) or "none"
                 raise ToolError(f'There is no MCP server "{clean_line(name)}"; servers: {known}.')

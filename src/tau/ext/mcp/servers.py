@@ -209,8 +209,9 @@ class McpServers:
         return known
 
     async def resolve_plain(self, entry: ServerEntry) -> McpServer:
-        """With variables and commands replaced."""
-        server = await resolve(entry, self.parts.environ, self.parts.cwd, self.parts.outside)
+        """With variables and commands replaced; commands of a repository run in the sandbox."""
+        runner = self.parts.outside if entry.is_own else self.parts.contained
+        server = await resolve(entry, self.parts.environ, self.parts.cwd, runner)
         if entry.is_own and (key := exa_key(server)):
             self.parts.search_keys["exa"] = key
         return server

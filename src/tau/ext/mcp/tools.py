@@ -130,7 +130,7 @@ class McpTool(Tool[McpArguments]):
                 hosts = ("*",)
         claim = (("the server says", "it only reads"),) if self.definition.is_read_only else ()
         return Effects(
-            mcp=f"{self._connection.name}.{self.definition.name}",
+            mcp=(self._connection.name, self.definition.name),
             mcp_change=self._catalog.changed_definition(self._connection.name, self.definition.name),
             network=hosts,
             details=(("server", self._connection.entry.provider), *claim),

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tau.base.errors import TauError, UsageError
 from tau.base.files import make_private
-from tau.base.text import clean_line
+from tau.base.text import clean_line, quantity
 from tau.config.paths import Paths, project_folders
 from tau.ext.plugins.doctor import check_code
 from tau.ext.plugins.fetch import PluginSource, fetch, parse_source
@@ -209,9 +209,8 @@ class Plugins:
             raise TauError(f'"{text}" is neither a folder nor a git repository.')
         self.markets.check(market.name, text)
         self.markets.save(market)
-        return [
-            f"Added {market.name}: {len(rows)} plugins. Install one: tau plugin install NAME@{market.name}"
-        ]
+        size = quantity(len(rows), "plugin")
+        return [f"Added {market.name}: {size}. Install one: tau plugin install NAME@{market.name}"]
 
     def marketplaces(self) -> list[str]:
         lines = []

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import DecodeError, Struct, json
 
 from tau.base.errors import TauError
-from tau.base.text import clean_line
+from tau.base.text import reveal_line, shortened
 from tau.config.discovery.plugins import plugin_patterns
 from tau.config.discovery.providers import Kind
 from tau.config.discovery.registry import expand
@@ -29,6 +29,14 @@ RUNS: dict[Kind, str] = {
 }
 SHOWN: tuple[Kind, ...] = ("skills", "slash-commands", "agents", "rules", "prompts", *RUNS)
 MAX_MANIFEST_BYTES = 1 << 20
+MAX_SHOWN_CHARS = 200
+TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "list": (list,),
+}
+"""Of settings, in a manifest and in Python."""
 
 
 class PluginManifest(Struct, frozen=True, rename="camel", kw_only=True):
@@ -64,8 +72,8 @@ def read_manifest(folder: Path, shown: str = "") -> PluginManifest:
         contents.setdefault("extension-modules", []).append(".")
     return PluginManifest(
         name=valid_name(str(fields.get("name") or folder.name)),
-        version=clean_line(str(fields.get("version") or "")),
-        description=clean_line(str(fields.get("description") or "")),
+        version=reveal_line(str(fields.get("version") or "")),
+        description=reveal_line(str(fields.get("description") or "")),
         layout=layout,
         contents={str(kind): names for kind, names in contents.items()},
         runs=[
@@ -81,7 +89,11 @@ def read_manifest(folder: Path, shown: str = "") -> PluginManifest:
 def valid_name(name: str) -> str:
     """Raises TauError for a name that cannot be a folder's."""
     cleaned = name.strip().lower().replace(" ", "-")
-    if not cleaned or cleaned.startswith((".", "-")) or not all(c.isalnum() or c in "-_." for c in cleaned):
+    is_own = cleaned.endswith((".json", ".lock"))  # a file that tau keeps beside the plugins
+    is_word = (
+        cleaned and not cleaned.startswith((".", "-")) and all(c.isalnum() or c in "-_." for c in cleaned)
+    )
+    if is_own or not is_word:
         raise TauError(f'"{name}" is not a valid name for a plugin: use letters, digits, "-" and "_".')
     return cleaned
 
@@ -92,19 +104,10 @@ def check_manifest(folder: Path) -> list[str]:
         manifest = read_manifest(folder)
     except TauError as error:
         return [str(error)]
-    problems = []
-    if manifest.layout == "claude":
-        fields = _fields(folder / ".claude-plugin/plugin.json")
-        if not isinstance(fields.get("name"), str):
-            problems.append(".claude-plugin/plugin.json: name is missing.")
-        for key in ("commands", "agents", "skills", "hooks", "mcpServers"):
-            for path in paths_of(fields.get(key)):
-                if not path.startswith("./"):
-                    problems.append(f'.claude-plugin/plugin.json: {key} "{path}" must start with "./".')
-                elif not (folder / path).exists():
-                    problems.append(
-                        f'.claude-plugin/plugin.json: {key} names "{path}", which does not exist.'
-                    )
+    problems = _claude_faults(folder) if manifest.layout == "claude" else []
+    for key, row in manifest.settings.items():
+        if not isinstance(row, dict) or str(row.get("type") or "string") not in TYPES:
+            problems.append(f"The setting {reveal_line(key)} needs a type: {', '.join(TYPES)}.")
     if not manifest.contents:
         problems.append("It has nothing that tau uses.")
     for name in ("hooks/hooks.json", ".mcp.json", ".lsp.json"):
@@ -114,9 +117,31 @@ def check_manifest(folder: Path) -> list[str]:
             except TauError as error:
                 problems.append(str(error))
     for skill in manifest.contents.get("skills", ()):
-        if not (folder / skill).read_text(encoding="utf-8", errors="replace").lstrip().startswith("---"):
+        if not _text(folder / skill).lstrip().startswith("---"):
             problems.append(f"{skill}: it has no front matter with a name and a description.")
     return problems
+
+
+def _claude_faults(folder: Path) -> list[str]:
+    problems = []
+    fields = _fields(folder / ".claude-plugin/plugin.json")
+    if not isinstance(fields.get("name"), str):
+        problems.append(".claude-plugin/plugin.json: name is missing.")
+    for key in ("commands", "agents", "skills", "hooks", "mcpServers"):
+        for path in paths_of(fields.get(key)):
+            shown = shortened(reveal_line(path), MAX_SHOWN_CHARS)
+            if not path.startswith("./"):
+                problems.append(f'.claude-plugin/plugin.json: {key} "{shown}" must start with "./".')
+            elif not _exists(folder / path):
+                problems.append(f'.claude-plugin/plugin.json: {key} names "{shown}", which does not exist.')
+    return problems
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # its name is too long
+        return False
 
 
 def paths_of(value: Any) -> list[str]:
@@ -134,7 +159,7 @@ def _fields(path: Path) -> dict[str, Any]:
             table = content.get("project", {})
             return {**(table if isinstance(table, dict) else {}), **content.get("tool", {}).get("tau", {})}
         found = json.decode(path.read_bytes())
-    except (DecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except (DecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
         raise TauError(f"{path} cannot be read: {error}") from error
     if not isinstance(found, dict):
         raise TauError(f"{path} must have an object.")
@@ -149,11 +174,15 @@ def _is_package(folder: Path) -> bool:
 
 def _shown(folder: Path, name: str) -> list[str]:
     """A file, once with each command that it names."""
-    if not name.endswith(".json") or (folder / name).stat().st_size > MAX_MANIFEST_BYTES:
-        return [clean_line(name)]
-    commands = named_commands((folder / name).read_text(encoding="utf-8", errors="replace"))
-    shown = [clean_line(f"{name} ({command})") for command in dict.fromkeys(commands)]
-    return shown or [clean_line(name)]
+    commands = named_commands(_text(folder / name)) if name.endswith(".json") else ()
+    shown = [reveal_line(f"{name} ({command})") for command in dict.fromkeys(commands)]
+    return shown or [reveal_line(name)]
+
+
+def _text(path: Path) -> str:
+    """Empty for what is no file, such as a pipe, and for what is too large."""
+    is_read = path.is_file() and path.stat().st_size <= MAX_MANIFEST_BYTES
+    return path.read_text(encoding="utf-8", errors="replace") if is_read else ""
 
 
 def _files(folder: Path, patterns: tuple[str, ...]) -> Iterator[str]:

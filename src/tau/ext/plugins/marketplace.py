@@ -73,7 +73,7 @@ def read_marketplace(folder: Path) -> tuple[str, list[dict[str, Any]]]:
         name, plugins = content["name"], content["plugins"]
     except FileNotFoundError:
         raise TauError(f"{folder} is not a marketplace: it has no {MANIFEST}.") from None
-    except (DecodeError, KeyError, TypeError) as error:
+    except (DecodeError, KeyError, TypeError, RecursionError) as error:
         raise TauError(f"{path} needs a name and a list of plugins: {error!r}") from error
     if not isinstance(name, str) or not isinstance(plugins, list):
         raise TauError(f"{path} needs a name and a list of plugins.")

@@ -7,14 +7,7 @@ from msgspec import DecodeError, json
 
 from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
-from tau.ext.plugins.manifest import read_manifest
-
-TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "list": (list,),
-}
+from tau.ext.plugins.manifest import TYPES, read_manifest
 
 
 class PluginSettings:

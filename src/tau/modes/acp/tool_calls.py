@@ -13,6 +13,7 @@ from tau.ai.wire import ImageContent, TextContent, UserContent, text_of
 from tau.base.sizes import MIB
 from tau.coding.edits.report import EditDetails, FileDetails
 from tau.coding.files.targets import locate_for_write
+from tau.coding.session.snippets import arguments_line
 from tau.coding.tools.read import ReadDetails
 from tau.coding.tools.write import WriteDetails
 from tau.modes.acp.content import image_block, text_block
@@ -28,9 +29,15 @@ KINDS: dict[str, a.ToolKind] = {
     "search": "search",
     "find": "search",
     "ast_grep": "search",
+    "lsp": "search",
+    "recall": "search",
+    "web_search": "fetch",
+    "browser": "fetch",
+    "github": "fetch",
     "bash": "execute",
     "eval": "execute",
     "ssh": "execute",
+    "debug": "execute",
     "job": "execute",
     "todo": "think",
 }
@@ -53,10 +60,9 @@ class ShownCall(Struct, frozen=True):
     @property
     def title(self) -> str:
         """A command is shown whole; other calls by what they are about."""
-        for name in ("command", "path", "pattern", "query", "title"):
-            if (value := self.arguments.get(name)) and isinstance(value, str):
-                return value if name == "command" else f"{self.tool} {value[:TITLE_CHARS]}"
-        return self.tool
+        if (command := self.arguments.get("command")) and isinstance(command, str):
+            return command
+        return f"{self.tool} {arguments_line(self.arguments)[:TITLE_CHARS]}".rstrip()
 
     @property
     def locations(self) -> list[a.ToolCallLocation]:

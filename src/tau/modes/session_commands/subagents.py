@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from tau.agent.events import AgentEvent
+from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, command
@@ -105,7 +106,7 @@ def _snapshot(row: Any) -> SubagentSnapshot:
         agent_source=row.agent_source,
         status=row.status,
         task=row.task,
-        last_update=row.duration_ms,
+        last_update=now_ms() - row.quiet_ms,
         description=row.description or UNSET,
         session_file=row.session_file or UNSET,
         parent_tool_call_id=row.tool_call or UNSET,
@@ -169,6 +170,8 @@ def _read(path: Path, start: int) -> SubagentMessages:
         with path.open("rb") as file:
             file.seek(begin)
             data = file.read(MAX_BYTES)
+            if b"\n" not in data:  # a longer line, such as an image
+                data += file.readline()
     data = data[: data.rfind(b"\n") + 1]
     entries: list[Any] = []
     for line in data.splitlines():

@@ -12,7 +12,7 @@ PROMPT_MARK = "\x1b]133;A\x1b\\"
 OUTPUT_MARK = "\x1b]133;C\x1b\\"
 
 ALTERNATE_ON = "\x1b[?1049h"
-ALTERNATE_OFF = "\x1b[?1049l"
+ALTERNATE_OFF = "\x1b[H\x1b[J\x1b[?1049l"  # tmux would keep rows that no longer fit
 PASTE_ON = "\x1b[?2004h"
 PASTE_OFF = "\x1b[?2004l"
 FOCUS_ON = "\x1b[?1004h"

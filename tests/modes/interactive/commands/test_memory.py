@@ -34,13 +34,13 @@ def test_verbs_show_change_and_repair(tmp_path: Path) -> None:
             await rig.send("/memory stats")
             await rig.show("2 memories, 0 of them hidden")
             await rig.send("/memory rebuild")
-            await rig.show("The search index of 2 memories was rebuilt.")
+            await rig.show("Rebuilt the search index of 2 memories.")
             await rig.send("/memory diagnose")
             await rig.show("is fine.")
             await rig.send("/memory enqueue")
             await rig.show("Nothing is retained automatically")
             await rig.send(f"/memory forget {id} {other}")
-            await rig.show("1 of 2 memories forgotten.")
+            await rig.show("Deleted 1 of 2 memories.")
 
     run(test)
     assert [item.id for item in store().items()] == [other]
@@ -60,11 +60,11 @@ def test_deleting_all_asks_first(tmp_path: Path) -> None:
             await rig.send("/memory clear")
             await rig.show("Delete all memories of this project?")
             await rig.press("up", "enter")
-            await rig.show("1 memories deleted.")
+            await rig.show("Deleted 1 memory.")
             await rig.send("/memory reset")
             await rig.show("Delete the memories of all projects?")
             await rig.press("up", "enter")
-            await rig.show("2 memories deleted.")
+            await rig.show("Deleted 2 memories.")
 
     run(test)
     assert store().items() == []
@@ -74,8 +74,7 @@ def test_unknown_verbs_and_missing_memory_say_what_there_is(tmp_path: Path) -> N
     async def test() -> None:
         async with rigged(tmp_path, rows=40) as rig:
             await rig.send("/memory stats")
-            await rig.show("turn it on with tau config set memory.backend local")
-            await rig.press("ctrl+c")
+            await rig.show("turn it on with `tau config set memory.backend")
         async with rigged(tmp_path, rows=40, settings=ON) as rig:
             await rig.send("/memory dance")
             await rig.show("There is no /memory dance; there are view, stats")

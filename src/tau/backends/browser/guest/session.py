@@ -57,7 +57,7 @@ class TabSession:
             self._page = await self._attach(self._order["cdp_url"])
         else:
             self._page = await self._launch()
-        self._use(self._page)
+        await self._use(self._page)
         await self.go(self._order)
 
     async def go(self, order: dict[str, Any]) -> None:
@@ -69,7 +69,7 @@ class TabSession:
                 assert self._context is not None
                 self._events = PageEvents(self._order["dialogs"])
                 self._page = page = await self._context.new_page()
-                self._use(page)
+                await self._use(page)
             try:
                 await self._navigate(page, order)
                 break
@@ -123,9 +123,13 @@ class TabSession:
         if self._playwright is not None:
             await self._playwright.stop()
 
-    def _use(self, page: Page) -> None:
+    async def _use(self, page: Page) -> None:
         self._events.watch(page)
         self._tab = TabApi(self._order["name"], page, self._events, Path(self._order["cwd"]), self)
+        if not self._order["cdp_url"]:  # the agent may have changed a page since a moment ago
+            session = await page.context.new_cdp_session(page)
+            await session.send("Network.enable")
+            await session.send("Network.setCacheDisabled", {"cacheDisabled": True})
 
     async def _launch(self) -> Page:
         order, viewport = self._order, self._order["viewport"] or self._order["default_viewport"]

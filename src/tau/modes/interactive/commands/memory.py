@@ -5,27 +5,31 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
 from tau.backends.memory.store import MemoryItem
-from tau.base.errors import UsageError
-from tau.base.text import clean_line, shortened
+from tau.base.errors import TauError, UsageError
+from tau.base.text import clean_line, quantity, shortened
 from tau.coding.project_memory import ProjectMemory
 from tau.modes.interactive.command_context import CommandContext
 
 MAX_ROWS = 30
 MAX_ROW_CHARS = 160
-OFF = "Long-term memory is off; turn it on with tau config set memory.backend local."
+OFF = "Long-term memory is off; turn it on with `tau config set memory.backend local`."
 
 
 async def memory(context: CommandContext, rest: str) -> None:
     """Raises TauError."""
     opened = context.require_session().memory
     if opened is None:
-        raise UsageError(OFF)
+        raise TauError(OFF)
     verb, _, words = rest.strip().partition(" ")
     if verb == "mm":
         raise UsageError("The local memory has no mental models.")
     if (run := VERBS.get(verb or "view")) is None:
         raise UsageError(f"There is no /memory {verb}; there are {', '.join(VERBS)}.")
     context.say(await run(context, opened, words.strip()))
+
+
+def _memories(number: int) -> str:
+    return quantity(number, "memory", "memories")
 
 
 async def _view(context: CommandContext, memory: ProjectMemory, words: str) -> str:
@@ -48,7 +52,7 @@ async def _stats(context: CommandContext, memory: ProjectMemory, words: str) -> 
     counts = Counter(item.scope or "all projects" for item in items)
     hidden = sum(item.hidden for item in items)
     rows = [f"{count:,}  {scope}" for scope, count in counts.most_common(MAX_ROWS)]
-    return "\n".join([*rows, f"{len(items):,} memories, {hidden:,} of them hidden, in {memory.store.path}"])
+    return "\n".join([*rows, f"{_memories(len(items))}, {hidden:,} of them hidden, in {memory.store.path}"])
 
 
 async def _diagnose(context: CommandContext, memory: ProjectMemory, words: str) -> str:
@@ -70,18 +74,18 @@ async def _reset(context: CommandContext, memory: ProjectMemory, words: str) -> 
 async def _delete(context: CommandContext, memory: ProjectMemory, scopes: list[str], what: str) -> str:
     if not await context.ui.confirm(f"Delete {what}?", "This cannot be undone."):
         return "Nothing was deleted."
-    return f"{await memory.change(memory.store.clear, scopes):,} memories deleted."
+    return f"Deleted {_memories(await memory.change(memory.store.clear, scopes))}."
 
 
 async def _enqueue(context: CommandContext, memory: ProjectMemory, words: str) -> str:
     """Retain from the conversation now, instead of after some turns."""
     if memory.retain_now is None:
         return "Nothing is retained automatically (memory.autoRetain, memory.llmMode)."
-    return f"{await memory.retain_now()} new memories."
+    return f"Added {_memories(await memory.retain_now())}."
 
 
 async def _rebuild(context: CommandContext, memory: ProjectMemory, words: str) -> str:
-    return f"The search index of {await memory.change(memory.store.rebuild):,} memories was rebuilt."
+    return f"Rebuilt the search index of {_memories(await memory.change(memory.store.rebuild))}."
 
 
 async def _edit(context: CommandContext, memory: ProjectMemory, words: str) -> str:
@@ -100,7 +104,7 @@ async def _forget(context: CommandContext, memory: ProjectMemory, words: str) ->
     known = [id for id in words.split() if await memory.find(id) is not None]
     for id in known:
         await asyncio.to_thread(memory.store.forget, id)
-    return f"{len(known)} of {len(words.split())} memories forgotten."
+    return f"Deleted {len(known)} of {_memories(len(words.split()))}."
 
 
 VERBS: dict[str, Callable[[CommandContext, ProjectMemory, str], Awaitable[str]]] = {

@@ -25,7 +25,8 @@ async def omfg(context: CommandContext, rest: str) -> None:
             found += [f"  {text}" for text in draft.matches[:MAX_SHOWN]]
         else:
             found = ["It has no condition: it becomes part of every prompt."]
-        title = "\n".join([draft.text.rstrip(), "", *found, "", "Save this rule?"])
+        named = f"Rule {draft.rule.name}"
+        title = "\n".join([named, draft.text.rstrip(), "", *found, "", "Save this rule?"])
         answer = await context.ui.select(title, (SAVE, DISCARD))
     if answer != SAVE:
         context.say("The rule was not saved.")

@@ -3,10 +3,10 @@
 from tau.ai.wire import CustomMessage
 from tau.base.clock import now_ms
 from tau.base.errors import NothingToDo, TauError
+from tau.base.text import quantity
 from tau.coding.task.code_review import run_review, split
 from tau.config.paths import repo_root
 from tau.modes.interactive.command_context import CommandContext
-from tau.modes.interactive.tool_views.labels import quantity
 from tau.modes.review_targets import UNCOMMITTED, changed_files, find_target
 
 

@@ -192,5 +192,5 @@ _ACTIONS: tuple[tuple[str, str, _Action], ...] = (
     ("Clear caches", "Asks before removing anything.", _caches),
     ("Record a CPU profile", "Until you stop it; adds it to a report.", _profile),
     ("Memory", "Objects by type; adds it to a report.", _memory),
-    ("Record the work", "For 30 seconds; a flame graph of what tau works on.", _work),
+    ("Record a flame graph", "For 30 seconds; shows what tau works on.", _work),
 )

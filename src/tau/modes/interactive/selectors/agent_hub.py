@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from tau.agent.events import AgentEvent
 from tau.base.errors import TauError
+from tau.base.text import quantity
 from tau.coding.task.ports import MAIN, USER, AgentTeam, TeamChange
 from tau.coding.task.results import AgentProgress
 from tau.modes.agents_report import agent_activity, agent_state
@@ -15,7 +16,7 @@ from tau.modes.interactive.screen_protocols import Display
 from tau.modes.interactive.selectors.agent_pager import AgentPager
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, ask_line
 from tau.modes.interactive.selectors.pick_list import PickList, pick
-from tau.modes.interactive.tool_views.labels import duration, one_line, quantity
+from tau.modes.interactive.tool_views.labels import duration, one_line
 from tau.modes.interactive.tool_views.task import summarize
 from tau.tui.component import Component
 from tau.tui.text.cut import truncate
@@ -149,7 +150,7 @@ class AgentHub:
         if row is None:
             return ()
         facts = [row.agent, row.model.rpartition("/")[2], quantity(row.requests, "request")]
-        facts += [f"{row.tokens:,} tokens", f"${row.cost:.4f}"]
+        facts += [f"{row.tokens:,} tokens", *([f"${row.cost:.4f}"] if row.cost else [])]
         by = f", started by {row.parent}" if row.parent != MAIN else ""
         last = row.recent_output[-1] if row.recent_output else ""
         return [f"{', '.join(facts)}{by}", one_line(row.description or row.task, 400), one_line(last, 400)]

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 from tau.agent.events import AgentEvent
+from tau.base.text import quantity
 from tau.coding.task.ports import AgentTeam, TeamChange
 from tau.modes.agents_report import agent_state
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.dialogs.pager import Pager, PagerAction, waiting_question
-from tau.modes.interactive.tool_views.labels import duration, quantity
+from tau.modes.interactive.tool_views.labels import duration
 from tau.modes.interactive.transcript.agent_transcript import AgentTranscript
 
 LETTERS = {

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from tau.base.text import quantity
 from tau.coding.questions import AskAnswer
 from tau.coding.tools.ask import AskDetails
 from tau.modes.interactive.tool_views.body_parts import (
@@ -15,7 +16,7 @@ from tau.modes.interactive.tool_views.body_parts import (
     rows_limit,
 )
 from tau.modes.interactive.tool_views.failures import problem
-from tau.modes.interactive.tool_views.labels import first_line, list_arg, note, one_line, quantity, text_arg
+from tau.modes.interactive.tool_views.labels import first_line, list_arg, note, one_line, text_arg
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tau.base.text import quantity
 from tau.coding.tools.ast_edit import AstEditDetails
 from tau.modes.interactive.tool_views import diff_body
 from tau.modes.interactive.tool_views.body_parts import (
@@ -22,7 +23,6 @@ from tau.modes.interactive.tool_views.labels import (
     list_arg,
     note,
     one_line,
-    quantity,
     short_path,
 )
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tau.base.late import late
+from tau.base.text import quantity
 from tau.modes.interactive.tool_views import fault_log
-from tau.modes.interactive.tool_views.labels import quantity
 from tau.modes.interactive.tool_views.view import ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme

@@ -2,6 +2,7 @@
 
 from msgspec import UNSET
 
+from tau.base.text import quantity
 from tau.coding.tools.browser import BrowserDetails
 from tau.modes.interactive.tool_views.body_parts import MAX_ROWS, first_lines, remark, tail
 from tau.modes.interactive.tool_views.code_body import CodeBody, CodeLine, code
@@ -14,7 +15,6 @@ from tau.modes.interactive.tool_views.labels import (
     heading,
     note,
     one_line,
-    quantity,
     text_arg,
 )
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as

@@ -2,12 +2,13 @@
 
 from msgspec import UNSET
 
+from tau.base.text import quantity
 from tau.coding.edits.report import EditDetails
 from tau.modes.interactive.tool_views import diff_body
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, TAIL_ROWS, remark, rows_limit
 from tau.modes.interactive.tool_views.diagnostics_body import diagnostics
 from tau.modes.interactive.tool_views.failures import problem
-from tau.modes.interactive.tool_views.labels import changes, heading, note, quantity, short_path, text_arg
+from tau.modes.interactive.tool_views.labels import changes, heading, note, short_path, text_arg
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
+from tau.base.text import quantity
 from tau.coding.tools.eval_output import EvalDetails
 from tau.modes.interactive.tool_views.body_parts import (
     LIVE_ROWS,
@@ -17,7 +18,7 @@ from tau.modes.interactive.tool_views.body_parts import (
 from tau.modes.interactive.tool_views.code_body import CodeBody, CodeLine, code, last_code
 from tau.modes.interactive.tool_views.failures import problem
 from tau.modes.interactive.tool_views.image_body import pictures
-from tau.modes.interactive.tool_views.labels import elapsed, first_line, list_arg, note, one_line, quantity
+from tau.modes.interactive.tool_views.labels import elapsed, first_line, list_arg, note, one_line
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme

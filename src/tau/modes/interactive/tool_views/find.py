@@ -2,10 +2,11 @@
 
 from msgspec import UNSET
 
+from tau.base.text import quantity
 from tau.coding.tools.find import FindDetails
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, head, one_per_row, rows_limit
 from tau.modes.interactive.tool_views.failures import problem
-from tau.modes.interactive.tool_views.labels import heading, list_arg, note, quantity, short_path, short_paths
+from tau.modes.interactive.tool_views.labels import heading, list_arg, note, short_path, short_paths
 from tau.modes.interactive.tool_views.search import remarks_below
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component

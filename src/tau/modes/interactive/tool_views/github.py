@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from msgspec import UNSET
 
 from tau.backends.github.workflow_runs import FINE, RunJob, RunStep, WatchDetails, is_failure
+from tau.base.text import quantity
 from tau.coding.github.call import GithubDetails
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, head, one_per_row, remark, rows_limit, tail
 from tau.modes.interactive.tool_views.failures import problem
@@ -15,7 +16,6 @@ from tau.modes.interactive.tool_views.labels import (
     list_arg,
     note,
     one_line,
-    quantity,
     text_arg,
 )
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as

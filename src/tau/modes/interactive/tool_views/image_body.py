@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tau.ai.wire import ImageContent
 from tau.base.late import late
+from tau.base.text import quantity
 from tau.modes.interactive.tool_views.body_parts import remark
-from tau.modes.interactive.tool_views.labels import quantity
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView
 from tau.tui.component import Component
 from tau.tui.images.budget import ImageBudget

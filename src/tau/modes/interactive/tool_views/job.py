@@ -2,6 +2,7 @@
 
 from msgspec import UNSET
 
+from tau.base.text import quantity
 from tau.coding.jobs.delivery import JobSnapshot
 from tau.coding.tools.job import JobDetails
 from tau.modes.event_texts import job_status
@@ -15,7 +16,7 @@ from tau.modes.interactive.tool_views.body_parts import (
     tail,
 )
 from tau.modes.interactive.tool_views.failures import problem
-from tau.modes.interactive.tool_views.labels import duration, flag_arg, list_arg, note, one_line, quantity
+from tau.modes.interactive.tool_views.labels import duration, flag_arg, list_arg, note, one_line
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme

@@ -79,11 +79,6 @@ def in_paths(view: ToolCallView, theme: Theme) -> str:
     return "" if where in ("", ".") else f" {theme['muted']('in')} {where}"
 
 
-def quantity(number: int, noun: str, plural: str = "") -> str:
-    """`1 line`, `1,200 lines`."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
-
-
 def duration(milliseconds: int) -> str:
     """`40 ms`, `0.8 s`, `45 s`, `3 min 20 s`, `2 h 5 min`."""
     if milliseconds < 95:

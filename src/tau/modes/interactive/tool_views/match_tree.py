@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from tau.base.text import quantity
 from tau.modes.interactive.tool_views.body_parts import MAX_ROWS, LazyRows, more_row
-from tau.modes.interactive.tool_views.labels import quantity, short_path
+from tau.modes.interactive.tool_views.labels import short_path
 from tau.modes.interactive.tool_views.view import ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme

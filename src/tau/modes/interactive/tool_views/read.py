@@ -6,6 +6,7 @@ from functools import cache
 
 from msgspec import UNSET
 
+from tau.base.text import quantity
 from tau.coding.tools.read import DisplayContent, ReadDetails
 from tau.modes.interactive.tool_views.body_parts import (
     HEAD_ROWS,
@@ -20,7 +21,7 @@ from tau.modes.interactive.tool_views.body_parts import (
 from tau.modes.interactive.tool_views.code_body import CodeBody, CodeLine, code
 from tau.modes.interactive.tool_views.failures import problem
 from tau.modes.interactive.tool_views.image_body import pictures
-from tau.modes.interactive.tool_views.labels import heading, note, one_line, quantity, short_path, text_arg
+from tau.modes.interactive.tool_views.labels import heading, note, one_line, short_path, text_arg
 from tau.modes.interactive.tool_views.languages import language_of
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component

@@ -4,19 +4,12 @@ from functools import partial
 
 from msgspec import UNSET
 
+from tau.base.text import quantity
 from tau.coding.tools.search import SearchDetails
 from tau.modes.interactive.tool_views import match_tree
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, TAIL_ROWS, head, remark, rows_limit
 from tau.modes.interactive.tool_views.failures import problem
-from tau.modes.interactive.tool_views.labels import (
-    flag_arg,
-    heading,
-    in_paths,
-    note,
-    one_line,
-    quantity,
-    text_arg,
-)
+from tau.modes.interactive.tool_views.labels import flag_arg, heading, in_paths, note, one_line, text_arg
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme

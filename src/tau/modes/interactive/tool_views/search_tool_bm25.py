@@ -2,11 +2,11 @@
 
 from msgspec import UNSET
 
-from tau.base.text import clean_line, shortened
+from tau.base.text import clean_line, quantity, shortened
 from tau.coding.tool_search.search_tool import FoundTool, SearchToolDetails
 from tau.modes.interactive.tool_views.body_parts import head, one_per_row
 from tau.modes.interactive.tool_views.failures import problem
-from tau.modes.interactive.tool_views.labels import heading, note, quantity, text_arg
+from tau.modes.interactive.tool_views.labels import heading, note, text_arg
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme

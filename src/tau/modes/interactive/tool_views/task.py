@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
+from tau.base.text import quantity
 from tau.coding.task.results import AgentProgress, TaskDetails
 from tau.modes.agents_report import agent_activity, agent_state, rank
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, LazyRows, head, rows_limit
 from tau.modes.interactive.tool_views.failures import problem
-from tau.modes.interactive.tool_views.labels import duration, list_arg, note, one_line, quantity, text_arg
+from tau.modes.interactive.tool_views.labels import duration, list_arg, note, one_line, text_arg
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme

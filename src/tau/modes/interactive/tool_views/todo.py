@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import UNSET, UnsetType
 
+from tau.base.text import quantity
 from tau.coding.todo.list import TodoItem, TodoPhase, tasks_of
 from tau.coding.tools.todo import TodoDetails
 from tau.modes.interactive.tool_views.body_parts import (
@@ -16,7 +17,7 @@ from tau.modes.interactive.tool_views.body_parts import (
     rows_limit,
 )
 from tau.modes.interactive.tool_views.failures import problem
-from tau.modes.interactive.tool_views.labels import list_arg, note, one_line, quantity
+from tau.modes.interactive.tool_views.labels import list_arg, note, one_line
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme

@@ -2,10 +2,11 @@
 
 from msgspec import UNSET
 
+from tau.base.text import quantity
 from tau.coding.tools.web_search import WebSearchDetails
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, head, one_per_row, rows_limit
 from tau.modes.interactive.tool_views.failures import problem
-from tau.modes.interactive.tool_views.labels import elapsed, heading, note, one_line, quantity, text_arg
+from tau.modes.interactive.tool_views.labels import elapsed, heading, note, one_line, text_arg
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme

@@ -3,13 +3,14 @@
 from msgspec import UNSET
 
 from tau.base.sizes import format_bytes
+from tau.base.text import quantity
 from tau.coding.tools.write import WriteDetails
 from tau.modes.interactive.tool_views import diff_body
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, TAIL_ROWS, head, remark, rows_limit
 from tau.modes.interactive.tool_views.code_body import code, first_code, last_code
 from tau.modes.interactive.tool_views.diagnostics_body import diagnostics
 from tau.modes.interactive.tool_views.failures import problem
-from tau.modes.interactive.tool_views.labels import changes, heading, note, quantity, short_path, text_arg
+from tau.modes.interactive.tool_views.labels import changes, heading, note, short_path, text_arg
 from tau.modes.interactive.tool_views.languages import language_of
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
