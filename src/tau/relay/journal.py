@@ -67,6 +67,18 @@ class JournalError(TauError):
         self.is_temporary = is_temporary
 
 
+def _never(_: sqlite3.Connection) -> bool:
+    return False
+
+
+def _always(_: sqlite3.Connection) -> bool:
+    return True
+
+
+def _has_pending(base: sqlite3.Connection) -> bool:
+    return base.execute("SELECT 1 FROM outgoing WHERE state='pending' LIMIT 1").fetchone() is not None
+
+
 class MessageJournal:
     """All statements run in one thread, so that a slow disk does not hold the event loop."""
 
@@ -76,20 +88,30 @@ class MessageJournal:
         self._base: sqlite3.Connection | None = None
         self.warn: Callable[[str], None] = lambda problem: None
 
-    async def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a transaction; while the disk is full, wait for room. Raises JournalError."""
+    async def _do(
+        self, work: Callable[[sqlite3.Connection], T], durable: Callable[[sqlite3.Connection], bool] = _never
+    ) -> T:
+        """Run a transaction; while the disk is full, wait for room. Raises JournalError.
+
+        A `durable` one is on disk afterwards, with all before it; others survive a kill only.
+        """
         while True:
             try:
-                return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
+                return await asyncio.get_running_loop().run_in_executor(
+                    self._thread, self._transaction, work, durable
+                )
             except JournalError as error:
                 if not error.is_temporary:
                     raise
                 self.warn(str(error))
             await asyncio.sleep(FULL_S)
 
-    def _transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _transaction(
+        self, work: Callable[[sqlite3.Connection], T], durable: Callable[[sqlite3.Connection], bool]
+    ) -> T:
         try:
             base = self._base or self._open()
+            base.execute(f"PRAGMA synchronous={'FULL' if durable(base) else 'NORMAL'}")
             base.execute("BEGIN IMMEDIATE")
             try:
                 done = work(base)
@@ -109,7 +131,6 @@ class MessageJournal:
         base = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, timeout=10)
         try:
             base.execute("PRAGMA journal_mode=WAL")
-            base.execute("PRAGMA synchronous=FULL")
             base.executescript(TABLES)
         except sqlite3.DatabaseError as error:
             base.close()
@@ -134,7 +155,7 @@ class MessageJournal:
             )
             return cursor.lastrowid if cursor.rowcount else None
 
-        return await self._do(work)
+        return await self._do(work, _always)
 
     async def begin(self, numbers: Sequence[int]) -> None:
         await self._do(lambda base: _each(base, "state='running', attempts=attempts+1", numbers))
@@ -186,7 +207,7 @@ class MessageJournal:
             base.execute("UPDATE outgoing SET state='sending', time_ms=? WHERE number=?", (now_ms(), row[0]))
             return QueuedPart(row[0], json.decode(row[1], type=OutgoingPart))
 
-        return await self._do(work)
+        return await self._do(work, _has_pending)  # no part is sent that the disk calls pending
 
     async def settle(self, number: int, state: Literal["pending", "uncertain", "failed"]) -> None:
         await self._do(

@@ -106,6 +106,11 @@ def test_gh_does_not_run_for_calls_that_cannot_work(
     assert not github.calls
 
 
+def test_a_query_too_long_for_the_system_is_an_error_for_the_model(github: FakeGithub, use: Use) -> None:
+    with pytest.raises(ToolError, match="GitHub CLI cannot be started: Argument list too long"):
+        use("search_issues", query="a" * 300_000, repo="octo/app")
+
+
 def test_an_unknown_field_is_dropped_and_remembered_for_this_gh(
     github: FakeGithub, use: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from tau.config.paths import user_paths
 from tau.config.tool_settings import GithubSettings
 from tau.sdk import call_tool
 from tests.backends.github.conftest import REPOSITORY, said
-from tests.support.fake_github import Call, FakeGithub
+from tests.support.fake_github import Call, FakeGithub, Reply
 
 ANN = {"__typename": "User", "login": "ann", "id": "U_1", "name": "Ann"}
 ISSUE: dict[str, Any] = {
@@ -192,6 +192,14 @@ def test_a_server_without_a_login_gets_neither_a_request_nor_a_token(
         with pytest.raises(ToolError, match="no login for"):
             read(checkout, f"issue://{host}/octo/app/12")
     assert threads.calls == []
+
+
+@pytest.mark.parametrize("diff", ["", "\n", "no diff"])
+def test_a_diff_without_files_lists_none(threads: FakeGithub, checkout: Path, diff: str) -> None:
+    threads.rest = {"/repos/octo/app/pulls/7": lambda call: Reply(diff)}
+    assert "0 files" in read(checkout, "pr://octo/app/7/diff")
+    with pytest.raises(ToolError, match="has 0 files"):
+        read(checkout, "pr://octo/app/7/diff/1")
 
 
 def test_a_diff_that_is_none_has_no_files(threads: FakeGithub, checkout: Path) -> None:

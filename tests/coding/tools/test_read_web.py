@@ -100,6 +100,14 @@ def test_raw_is_the_source(server: PagesServer, ctx: CallContext, tool: Read) ->
     assert '<div class="cookie-banner">' in text
 
 
+def test_a_long_source_continues_as_a_source(server: PagesServer, ctx: CallContext, tool: Read) -> None:
+    server.pages["/long"] = "<p>x</p>\n" * 1000
+    for path, first in ((f"{server.url}/long:raw", 301), (f"{server.url}/long:raw:1-2", 6)):
+        text = text_of(call_now(tool, ctx, path=path))
+        assert f"continue with {server.url}/long:raw:{first}-" in text
+    assert "\n<p>x</p>\n[Showing" in text_of(call_now(tool, ctx, path=f"{server.url}/long:raw:999-"))
+
+
 def test_a_long_page_is_cut_and_kept(server: PagesServer, ctx: CallContext, tool: Read) -> None:
     lines = "".join(f"line {number}\n" for number in range(1, 1001))
     server.pages["/long"] = (200, {"content-type": "text/plain"}, lines)
@@ -124,6 +132,8 @@ def test_a_long_page_is_cut_and_kept(server: PagesServer, ctx: CallContext, tool
         ("text/html; charset=windows-1251", f"<p>{PROSE}Привет".encode("cp1251"), "html", "Привет"),
         ("text/html", f'<meta charset="shift_jis"><p>{PROSE}日本'.encode("shift_jis"), "html", "日本"),
         ("text/plain", "naïve".encode("cp1252"), "text", "naïve"),
+        ("application/pdf", f"<html><body><h1>Log in</h1>{PROSE}", "html", "# Log in"),
+        ("text/plain", "<html><h1>source</h1>", "text", "<h1>source</h1>"),
         ("text/html", b"%PDF-1.4 broken", "failed", "Cannot read this document"),
     ],
 )

@@ -211,6 +211,12 @@ def test_faults_of_a_manifest_are_named(tmp_path: Path) -> None:
     assert "which does not exist" in "\n".join(check_manifest(source))
     (source / ".claude-plugin" / "plugin.json").write_text('{"a":' * 100_000)
     assert "cannot be read" in "\n".join(check_manifest(source))
+    (source / ".claude-plugin" / "plugin.json").write_text('{"name": "x"}')
+    (source / ".mcp.json").mkdir()
+    os.mkfifo(source / "skills" / "tell" / "other.md")
+    (source / "skills" / "pipe").mkdir()
+    os.mkfifo(source / "skills" / "pipe" / "SKILL.md")
+    assert "skills/pipe/SKILL.md: it has no front matter" in "\n".join(check_manifest(source))
     (tmp_path / "empty").mkdir()
     with pytest.raises(TauError, match="is not a plugin"):
         read_manifest(tmp_path / "empty")

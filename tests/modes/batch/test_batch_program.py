@@ -156,6 +156,7 @@ def test_killed_coordinator_resumes_without_losing_or_repeating_a_result(tau: Pr
     before = path.read_bytes().rpartition(b"\n")[0]
     assert batch(tau, file, "--jobs", "2").returncode == 0
     assert path.read_bytes().startswith(before)
+    assert not list((tau.project / "t-batch/work").iterdir()), "a workspace was left"
     assert sorted(results(tau)) == sorted(row["id"] for row in rows)
     prompts = [tau.user_messages(number)[-1] for number in range(len(tau.server.requests))]
     done_before = [json.loads(line)["id"] for line in before.splitlines()]

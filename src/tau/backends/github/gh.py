@@ -156,14 +156,17 @@ class Gh:
         tokens = {name: os.environ[name] for name in TOKENS if name in os.environ}
         environment = {**_ENVIRONMENT, **tokens, **({"GH_HOST": host} if host else {})}
         with tempfile.TemporaryFile(prefix="tau-gh-") as errors:
-            process = await self.runner.start(
-                (program, *words),
-                cwd=self.cwd,
-                env=environment,
-                sandbox=OUTSIDE,
-                limits=Limits(timeout=LIMIT_S),
-                stderr=errors.fileno(),
-            )
+            try:
+                process = await self.runner.start(
+                    (program, *words),
+                    cwd=self.cwd,
+                    env=environment,
+                    sandbox=OUTSIDE,
+                    limits=Limits(timeout=LIMIT_S),
+                    stderr=errors.fileno(),
+                )
+            except OSError as error:
+                raise ToolError(f"GitHub CLI cannot be started: {error.strerror}.") from error
             async with process:
                 done = await capture(process, max_bytes=MAX_OUTPUT_BYTES)
             errors.seek(0)

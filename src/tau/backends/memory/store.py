@@ -19,6 +19,7 @@ SCHEMA = 1
 BUSY_S = 30.0
 MAX_TEXT_CHARS = 50_000
 MAX_QUERY_CHARS, MAX_QUERY_WORDS = 4_000, 48
+MAX_TYPOS, MAX_TYPO_CHARS, GRAM = 12, 40, 3
 CANDIDATES = 64
 MIN_ROW_BYTES = 64
 DEFAULT_LIMIT = 8
@@ -186,10 +187,9 @@ class MemoryStore:
         with self._open() as db:
             unknown = [word for word in words if not _is_known(db, word)]
             known = [word for word in words if word not in unknown]
-            for table, terms in (("words", known), ("grams", _grams(unknown))):
-                if not terms:
+            for table, match in (("words", _any(known)), ("grams", _typos(unknown))):
+                if not match:
                     continue
-                match = " OR ".join(f'"{term}"' for term in terms)
                 rows = _ranked(db, table, match, (where, values), limit)
                 top = max((row[-1] for row in rows), default=0.0) or 1.0
                 share = (len(known) if table == "words" else len(unknown)) / len(words)
@@ -301,7 +301,7 @@ class MemoryStore:
         """Keep a damaged file under another name, and take over the rows that can be read."""
         aside = self.path.with_name(f"{self.path.name}.damaged-{time.time_ns()}")
         saved = 0
-        with locked(self.path.with_name(f"{self.path.name}.lock")):
+        with locked(self.path):
             if self._is_sound():  # another process was faster
                 self.notices.append(f"The memories in {self.path} were damaged and have been repaired.")
                 return
@@ -379,9 +379,25 @@ def _has_more(db: sqlite3.Connection, table: str, match: str, most: int) -> bool
     return db.execute(found, (match, most)).fetchone() is not None
 
 
-def _grams(words: Sequence[str]) -> list[str]:
-    found = (word[at : at + 3] for word in words for at in range(len(word) - 2))
-    return list(dict.fromkeys(found))[: MAX_QUERY_WORDS * 2]
+def _any(terms: Sequence[str]) -> str:
+    return " OR ".join(f'"{term}"' for term in terms)
+
+
+def _typos(words: Sequence[str]) -> str:
+    """Texts that share letters with words that occur nowhere.
+
+    A typo leaves the start, the end or, in a long word, the middle as it is. Asking for one of them first
+    spares the ranking of all texts with some common three letters.
+    """
+    found: list[str] = []
+    for word in words[:MAX_TYPOS]:
+        grams = [word[at : at + GRAM] for at in range(min(len(word), MAX_TYPO_CHARS) - GRAM + 1)]
+        if not grams:
+            continue
+        size = max(GRAM, len(word) // 3)
+        kept = [word[:size], word[-size:], *([word[size : 2 * size]] if len(word) >= 3 * GRAM else [])]
+        found.append(_any(grams) if _CJK.search(word) else f"({_any(kept)}) AND ({_any(grams)})")
+    return " OR ".join(f"({one})" for one in found)
 
 
 def _weight(item: MemoryItem, now: float) -> float:

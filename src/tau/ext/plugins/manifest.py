@@ -117,7 +117,7 @@ def check_manifest(folder: Path) -> list[str]:
             except TauError as error:
                 problems.append(str(error))
     for skill in manifest.contents.get("skills", ()):
-        if not (folder / skill).read_text(encoding="utf-8", errors="replace").lstrip().startswith("---"):
+        if not _text(folder / skill).lstrip().startswith("---"):
             problems.append(f"{skill}: it has no front matter with a name and a description.")
     return problems
 
@@ -174,11 +174,15 @@ def _is_package(folder: Path) -> bool:
 
 def _shown(folder: Path, name: str) -> list[str]:
     """A file, once with each command that it names."""
-    if not name.endswith(".json") or (folder / name).stat().st_size > MAX_MANIFEST_BYTES:
-        return [reveal_line(name)]
-    commands = named_commands((folder / name).read_text(encoding="utf-8", errors="replace"))
+    commands = named_commands(_text(folder / name)) if name.endswith(".json") else ()
     shown = [reveal_line(f"{name} ({command})") for command in dict.fromkeys(commands)]
     return shown or [reveal_line(name)]
+
+
+def _text(path: Path) -> str:
+    """Empty for what is no file, such as a pipe, and for what is too large."""
+    is_read = path.is_file() and path.stat().st_size <= MAX_MANIFEST_BYTES
+    return path.read_text(encoding="utf-8", errors="replace") if is_read else ""
 
 
 def _files(folder: Path, patterns: tuple[str, ...]) -> Iterator[str]:

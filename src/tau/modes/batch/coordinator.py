@@ -1,6 +1,7 @@
 """Runs a batch to its end: starts attempts, records results once, and stops at limits and on request."""
 
 import asyncio
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -111,6 +112,8 @@ class Coordinator:
             self._folder.write(Retried(again))
             self._folder.rewrite_results()
         for key, lease in list(state.open.items()):  # their workers ended with the last coordinator
+            workspace = self._folder.path / "work" / f"{key}-{lease.fence}"
+            await asyncio.to_thread(shutil.rmtree, workspace, ignore_errors=True)
             self._folder.write(Ended(key, lease.fence, "The last run was interrupted.", counts=False))
         results = {key: result.status for key, result in state.results.items()}
         for key in list(self.scheduler.load(results, state.attempts)):

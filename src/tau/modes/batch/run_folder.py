@@ -1,5 +1,6 @@
 """The folder of a batch: its tasks, an append-only journal, the results and a folder for each task."""
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,6 +16,7 @@ from tau.base.version import VERSION
 from tau.modes.batch.scheduler import Status
 from tau.modes.batch.task import BatchTask, key_of
 
+LOCK_S = 0.5
 JOURNAL, RESULTS, TASKS, OPTIONS = "journal.jsonl", "results.jsonl", "tasks.jsonl", "batch.json"
 
 
@@ -194,7 +196,10 @@ class RunFolder:
 
     def lock(self) -> None:
         """Become the coordinator and complete what a crash cut off. Raises UsageError."""
-        if not self._journal.lock():
+        end = time.monotonic() + LOCK_S
+        while not (locked := self._journal.lock()) and time.monotonic() < end:
+            time.sleep(0.02)  # a command that a killed coordinator was starting has it for a moment
+        if not locked:
             raise UsageError(f'Another tau runs the batch in "{self.path}"; see tau batch status.')
         self.read()
         if self._recorded() != list(self.state.results):

@@ -15,8 +15,9 @@ PAGE_LIMITS = OutputLimits(lines=300)
 
 async def show_page(page: WebPage, selector: Selector, ctx: ToolContext) -> tuple[str, Truncation | None]:
     """The text for the model."""
+    name = f"{page.url}:raw" if selector.raw else page.url  # its source has other lines
     if selector.ranges:
-        options = text_reader.PageOptions(name=page.url, selector=selector, first_lines=PAGE_LIMITS.lines)
+        options = text_reader.PageOptions(name=name, selector=selector, first_lines=PAGE_LIMITS.lines)
         shown = await text_reader.page(page.text, options, ctx.helpers)
         return page.header + shown.text, shown.truncation
     cut = truncate(page.text, PAGE_LIMITS)
@@ -26,7 +27,7 @@ async def show_page(page: WebPage, selector: Selector, ctx: ToolContext) -> tupl
         last = truncation.ranges[-1][1] if truncation.ranges else 0
         total = truncation.total_lines
         if total is not UNSET and last < total:
-            more = f"continue with {page.url}:{last + 1}-"
+            more = f"continue with {name}:{last + 1}-"
             truncation = replace(truncation, next_offset=last + 1)
         truncation = replace(truncation, **_keep(page, ctx))
     return page.header + with_notice(cut.text, notice(truncation, more=more)), truncation
