@@ -155,11 +155,17 @@ def review_package(assignment: str, turn: int) -> Scriptable:
 
 def hub(terminal: PtyTerminal) -> None:
     send(terminal, "Review all packages", "They work in the background.")
-    terminal.wait_until(lambda rows: any("16 running" in row for row in rows), what="sixteen at work")
+    terminal.wait_until(  # sixteen were also at work while they started
+        lambda rows: (
+            sum("Background job" in row for row in terminal.terminal.tape()) == 4
+            and any("16 running" in row for row in rows)
+        ),
+        what="the lines about the four that are done",
+    )
     for _ in range(2):  # the lines about agents that are done come in any order
         send(terminal, "/queue", "empty")
     terminal.press("alt+a")
-    terminal.wait_for("Esc close")
+    terminal.wait_for("16 running, 81,920 tokens")  # the first answers of all have arrived
 
 
 SCENES = {
