@@ -21,6 +21,7 @@ def server_in(tau: Program) -> str:
 def added(tau: Program, options: str = OPTIONS) -> None:
     ran = tau.run("mcp", "add", "faux", "--", sys.executable, "-S", server_in(tau), options)
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
+    assert tau.run("mcp", "test", "faux").returncode == 0  # its tools are known from now on
 
 
 def loaded(text: str) -> Any:
@@ -58,7 +59,6 @@ def test_mistakes_are_one_sentence(tau: Program) -> None:
 
 def test_a_print_run_searches_activates_and_calls(tau: Program) -> None:
     added(tau)
-    assert tau.run("mcp", "test", "faux").returncode == 0  # its tools are known from now on
     search = Call("search_tool_bm25", {"query": "tool_7", "limit": 1})
     tau.script(search, Call("mcp__faux_tool_7", {"text": "seven"}), "Done.")
     tau.settings(**{"tools.allow": ["mcp: faux.*"], "retry.enabled": False})

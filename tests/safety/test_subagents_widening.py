@@ -173,7 +173,10 @@ def files_in(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("attempt", rows(), ids=lambda one: one.name)
-def test_agent_does_no_more_than_its_caller_may(attempt: Attempt, tmp_path: Path) -> None:
+def test_agent_does_no_more_than_its_caller_may(
+    attempt: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)  # which may be above the project, and is writable
     project = prepare(tmp_path, attempt)
     before = files_in(tmp_path)
     read: list[str] = []

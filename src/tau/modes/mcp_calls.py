@@ -1,19 +1,26 @@
-"""Calls that our MCP server is answering, and those that wait for the answer to a question."""
+"""Calls of our MCP server; those of the revision 2026-07-28 need no session and ask in their results."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from secrets import token_hex
 from typing import Any
 
 from msgspec import Struct
 
-from tau.base.json_rpc import INVALID_PARAMS, JsonRpcError
+from tau.base.json_rpc import INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcError
 from tau.base.tasks import spawn
-from tau.ext.mcp.messages import META, dict_at, text_at
-from tau.modes import mcp_stateless
+from tau.base.version import VERSION
+from tau.ext.mcp.messages import HEADER_MISMATCH, META, MODERN_VERSIONS, UNSUPPORTED_VERSION, dict_at, text_at
 
 MAX_PAUSED = 32
+LISTS = {f"{kind}/list" for kind in ("tools", "prompts", "resources", "resources/templates")}
+CACHEABLE = LISTS | {"server/discover", "resources/read"}
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+METHODS = CACHEABLE | NAMED.keys() | {"completion/complete"}
+SERVER_INFO = {"name": "tau", "title": "tau", "version": VERSION}
 Send = Callable[[bytes], Awaitable[None]]
 Work = Callable[[], Awaitable[dict[str, Any]]]
 
@@ -83,7 +90,7 @@ class StatelessCalls:
         self, call: ServedCall, method: str, params: dict[str, Any], work: Work
     ) -> dict[str, Any]:
         """The result, or what the user has to answer first. Raises JsonRpcError."""
-        mcp_stateless.check_request(method, params)
+        check_request(method, params)
         request = method, {name: value for name, value in params.items() if name in ("name", "arguments")}
         if state := text_at(params, "requestState", 200):
             first = self._paused.get(state)
@@ -102,7 +109,7 @@ class StatelessCalls:
         paused.question = asyncio.get_running_loop().create_future()
         await asyncio.wait((paused.result, paused.question), return_when=asyncio.FIRST_COMPLETED)
         if paused.result.done():
-            return mcp_stateless.complete(method, paused.result.result())
+            return complete(method, paused.result.result())
         while len(self._paused) >= MAX_PAUSED:
             self._paused.pop(next(iter(self._paused))).cancel()
         self._paused[state := token_hex(16)] = first
@@ -113,3 +120,51 @@ class StatelessCalls:
 def answer_in(result: dict[str, Any]) -> Any:
     """What the user answered; None if they declined."""
     return dict_at(result, "content").get("answer") if result.get("action") == "accept" else None
+
+
+def is_stateless(method: str, params: Mapping[str, Any]) -> bool:
+    return method == "server/discover" or f"{META}protocolVersion" in dict_at(params, "_meta")
+
+
+def check_request(method: str, params: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> None:
+    """Raises JsonRpcError."""
+    meta = dict_at(params, "_meta")
+    for key in ("protocolVersion", "clientCapabilities"):
+        if f"{META}{key}" not in meta:
+            raise JsonRpcError(INVALID_PARAMS, f"_meta lacks {META}{key}.")
+    if headers is not None:
+        _check_headers(headers, method, params)
+    version = text_at(meta, f"{META}protocolVersion", 40)
+    if version not in MODERN_VERSIONS:
+        data = {"supported": MODERN_VERSIONS, "requested": version}
+        raise JsonRpcError(UNSUPPORTED_VERSION, f'The revision "{version}" is not supported.', data)
+    if method not in METHODS:
+        raise JsonRpcError(METHOD_NOT_FOUND, f"Unknown method {method}.")
+
+
+def _check_headers(headers: Mapping[str, str], method: str, params: Mapping[str, Any]) -> None:
+    """Headers repeat what the body says, so that proxies can trust them. Raises JsonRpcError."""
+    wanted = {
+        "mcp-protocol-version": text_at(dict_at(params, "_meta"), f"{META}protocolVersion"),
+        "mcp-method": method,
+    }
+    if method in NAMED:
+        wanted["mcp-name"] = text_at(params, NAMED[method])
+    for name, value in wanted.items():
+        if _plain(headers.get(name, "").strip()) != value and value:
+            raise JsonRpcError(HEADER_MISMATCH, f"The header {name} differs from the body.")
+
+
+def _plain(value: str) -> str:
+    if not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    try:
+        return b64decode(value[9:-2], validate=True).decode()
+    except (Error, UnicodeDecodeError):
+        return ""
+
+
+def complete(method: str, result: dict[str, Any]) -> dict[str, Any]:
+    """A result as this revision wants it. What we list can change any time."""
+    hints = {"ttlMs": 0, "cacheScope": "private"} if method in CACHEABLE else {}
+    return {"resultType": "complete", "_meta": {f"{META}serverInfo": SERVER_INFO}, **hints, **result}

@@ -30,7 +30,7 @@ from tau.base.json_rpc import (
 from tau.base.tasks import spawn
 from tau.config.command_files import CommandFile
 from tau.ext.mcp.messages import HANDSHAKE_VERSIONS, MODERN_VERSIONS, dict_at, read_object, text_at
-from tau.modes import mcp_stateless
+from tau.modes import mcp_calls
 from tau.modes.exit_status import judge
 from tau.modes.mcp_calls import CURRENT_CALL, Send, ServedCall, StatelessCalls, answer_in
 from tau.modes.session_host import SessionHost
@@ -120,7 +120,7 @@ class McpEndpoint:
         try:
             if len(self._calls) > MAX_CALLS:
                 raise JsonRpcError(INTERNAL_ERROR, f"More than {MAX_CALLS} requests at a time.")
-            if mcp_stateless.is_stateless(method, params):
+            if mcp_calls.is_stateless(method, params):
                 self.version, self._capabilities = MODERN_VERSIONS[0], {"elicitation": {}}
                 work = partial(self._result, call, method, params)
                 result = await self._stateless.serve(call, method, params, work)
@@ -178,7 +178,7 @@ class McpEndpoint:
         self._capabilities = dict_at(params, "capabilities")
         about = _about(self._options.cwd)
         about["capabilities"]["logging"] = {}
-        return {"protocolVersion": self.version, "serverInfo": mcp_stateless.SERVER_INFO, **about}
+        return {"protocolVersion": self.version, "serverInfo": mcp_calls.SERVER_INFO, **about}
 
     async def _list(self) -> list[dict[str, Any]]:
         session = (await self._tool_host()).session

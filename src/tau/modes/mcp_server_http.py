@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from tau.base.json_rpc import METHOD_NOT_FOUND, PARSE_ERROR, JsonRpcError, RpcMessage, decode_messages
 from tau.ext.mcp.messages import MODERN_VERSIONS, read_object
-from tau.modes import mcp_stateless
+from tau.modes import mcp_calls
 from tau.modes.mcp_server import McpEndpoint
 from tau.modes.serve.access import AccessGate
 from tau.modes.serve.server import HttpServer
@@ -75,10 +75,10 @@ class McpSessions:
         params = read_object(message.params)
         if not isinstance(message.method, str) or not isinstance(message.id, int | str):
             return None
-        if version not in MODERN_VERSIONS and not mcp_stateless.is_stateless(message.method, params):
+        if version not in MODERN_VERSIONS and not mcp_calls.is_stateless(message.method, params):
             return None
         try:
-            mcp_stateless.check_request(message.method, params, request.headers)
+            mcp_calls.check_request(message.method, params, request.headers)
         except JsonRpcError as error:
             status = 404 if error.code == METHOD_NOT_FOUND else 400
             return _error(status, error.code, str(error), message.id, error.data)

@@ -15,16 +15,8 @@ from tau.base.sizes import MIB
 SNAPSHOT_INDEX = "snapshot-index"
 TIMEOUT_S = 300.0
 MAX_LISTING = 64 * MIB
-WHO = (
-    "-c",
-    "user.name=tau",
-    "-c",
-    "user.email=tau@localhost",
-    "-c",
-    "commit.gpgsign=false",
-    "-c",
-    "gc.auto=0",
-)
+_OWN = ("user.name=tau", "user.email=tau@localhost", "commit.gpgsign=false", "gc.auto=0")
+WHO = [word for setting in _OWN for word in ("-c", setting)]
 
 
 class IsolationError(TauError):

@@ -9,14 +9,8 @@ from tau.backends.isolation.overlay import KINDS, try_overlay
 from tau.base.run import OUTSIDE, Limits, Runner, capture
 
 COPY_TIMEOUT_S = 1800.0
-SIMILAR = {
-    "overlayfs": "overlay",
-    "apfs": "reflink",
-    "btrfs": "reflink",
-    "zfs": "reflink",
-    "block-clone": "reflink",
-    "rcopy": "copy",
-}
+SIMILAR = dict.fromkeys(["apfs", "btrfs", "zfs", "block-clone"], "reflink")
+SIMILAR |= {"overlayfs": "overlay", "rcopy": "copy"}
 FALLBACKS = {"overlay": ("fuse-overlay", "reflink"), "fuse-overlay": ("overlay", "reflink"), "reflink": ()}
 AUTO = ("overlay", "fuse-overlay", "reflink")
 """In this order, the first that a probe shows working; worktree always does."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from tau.ai.model import ThinkingLevel
 from tau.base.errors import ConfigError
@@ -15,35 +15,15 @@ from tau.config.settings import ApprovalMode
 AgentSource = Literal["project", "user", "plugin", "bundled"]
 T = TypeVar("T")
 
-TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
-    "multiedit": ("edit",),
-    "notebookedit": ("edit",),
-    "notebookread": ("read",),
-    "grep": ("search",),
-    "glob": ("find",),
-    "ls": ("find",),
-    "webfetch": ("read",),
-    "fetch": ("read",),
-    "websearch": ("web_search",),
-    "agent": ("task",),
-    "todowrite": ("todo",),
-    "bashoutput": ("job",),
-    "killshell": ("job",),
-    "exec": ("bash", "eval"),
-}
-"""What other agents call our tools; other names count in lower case."""
-PERMISSION_MODES: Mapping[str, ApprovalMode | None] = {
-    "default": None,
-    "acceptedits": None,
-    "bypasspermissions": None,
-    "dontask": None,
-    "auto": None,
-    "yolo": None,
-    "workspace": "workspace",
-    "ask": "ask",
-    "plan": "plan",
-}
-"""A mode can only tighten what the caller may do."""
+
+class OtherNames(Struct, frozen=True, rename="camel"):
+    """What other agents call our tools and modes, in lower case. A mode can only tighten the caller's."""
+
+    tools: dict[str, tuple[str, ...]]
+    permission_modes: dict[str, ApprovalMode | None]
+
+
+NAMES = json.decode(Path(__file__).with_name("other_names.json").read_bytes(), type=OtherNames)
 
 
 class AgentBudget(Struct, frozen=True, rename="camel"):
@@ -175,7 +155,7 @@ class _Fields:
             if one.startswith("mcp__"):
                 found[one] = None
             else:
-                found |= dict.fromkeys(TOOL_NAMES.get(_key(one), (one.lower(),)))
+                found |= dict.fromkeys(NAMES.tools.get(_key(one), (one.lower(),)))
         return tuple(found)
 
     def thinking(self, name: str, value: Any) -> ThinkingLevel:
@@ -191,9 +171,9 @@ class _Fields:
         raise self.fail(name, "write a JSON Schema as a mapping.")
 
     def mode(self, name: str, value: Any) -> ApprovalMode | None:
-        if _key(str(value)) not in PERMISSION_MODES:
-            raise self.fail(name, f"choose one of {', '.join(PERMISSION_MODES)}.")
-        return PERMISSION_MODES[_key(str(value))]
+        if _key(str(value)) not in NAMES.permission_modes:
+            raise self.fail(name, f"choose one of {', '.join(NAMES.permission_modes)}.")
+        return NAMES.permission_modes[_key(str(value))]
 
     def budget(self) -> AgentBudget:
         """A number is a number of requests; Claude Code calls that maxTurns."""

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -124,8 +123,7 @@ class Delegation:
         with self._team.mail.blocking(caller, (agent.id,)):
             async with self._team.slots.lent(self._team.roster.find(caller)):
                 result = await self.follow(agent)
-        agent.record.delivered = True  # no log says so
-        self._team.roster.save(agent)
+        self.note_delivered(agent)
         return result
 
     def start(self, agent: Subagent) -> None:
@@ -143,13 +141,7 @@ class Delegation:
             raise
 
     def note_delivered(self, agent: Subagent) -> None:
-        """Its caller has the result. The conversation's log says so too, so the record can follow later."""
         agent.record.delivered = True
-        with suppress(ToolError):
-            self._team.spawn_task(self._save(agent), f"save {agent.id}")
-
-    async def _save(self, agent: Subagent) -> None:
-        await self._team.slots.turn()
         self._team.roster.save(agent)
 
     def _job(self, agent: Subagent) -> Callable[[Callable[[str], None]], Coroutine[Any, Any, str]]:

@@ -1,6 +1,5 @@
 """Results and progress of agents: as data, as text for the model, and as files."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -150,7 +149,3 @@ def save_output(folder: Path, id: str, text: str) -> Path:
     path = folder / f"{id}.md"
     write_atomic(path, mask(text).encode("utf-8", "replace"), mode=0o600, sync=True)
     return path
-
-
-def total_usage(results: Sequence[SingleResult]) -> tuple[int, float]:
-    return sum(one.tokens for one in results), sum(one.cost for one in results)

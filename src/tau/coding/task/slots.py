@@ -1,12 +1,16 @@
 """How many agents work at the same time."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tau.coding.task.subagent import Subagent
+
+
+COLLECT_AFTER = 32
 
 
 class Slots:
@@ -16,6 +20,13 @@ class Slots:
         self._free = asyncio.Semaphore(most) if most else None
         self._holding: set[str] = set()
         self._turn = asyncio.Lock()
+        self._closed = 0
+
+    def note_closed(self) -> None:
+        """Collect closed sessions, which are cyclic, a few at a time: hundreds would hold the event loop."""
+        self._closed += 1
+        if self._closed % COLLECT_AFTER == 0:
+            gc.collect()
 
     async def turn(self) -> None:
         """Let agents write to disk one after the other, so that many do not hold the event loop at once."""

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -56,22 +57,10 @@ if TYPE_CHECKING:
 extraction = late("tau.coding.task.extraction")
 
 MAX_REMINDERS = 3
-STALLED_S = 60
 MAX_EXTRACTED = 500
 MAX_UNFINISHED = 20_000
 END_S = 5.0
-NO_YIELD = "SYSTEM WARNING: The agent stopped without calling yield after {count} reminders."
-REMINDER = (
-    "You stopped without calling `yield`, so your work has not been handed over. If you are done, call"
-    " `yield` now with the result; if you cannot finish, call it with `error`. Otherwise continue.{last}"
-)
-LAST_REMINDER = " This is the last reminder: call `yield` now."
-BUDGET_NOTICE = (
-    "[You have used your budget of {budget} requests. Finish now: call `yield` with what you have.]"
-)
-BUDGET_END = (
-    "Your budget of {budget} requests is used up. Call `yield` now with what you have; do nothing else."
-)
+SAY: dict[str, str] = msgspec.json.decode(Path(__file__).with_name("reminders.json").read_bytes())
 
 
 class Subagent:
@@ -92,7 +81,6 @@ class Subagent:
         self.settled = asyncio.Event()
         self.stop_reason = ""
         self.waiting = False
-        self.blocked_on: Sequence[str] = ()
         self.last_text = ""
         self.recent: list[str] = []
         self.unfinished: list[AgentEvent] = []
@@ -153,6 +141,7 @@ class Subagent:
                     if self._permissions is not None:
                         self._permissions.detach()
                         self._permissions = None
+            self.team.slots.note_closed()
         except asyncio.CancelledError:
             if not ready.done():
                 ready.cancel()
@@ -223,7 +212,7 @@ class Subagent:
         if budget and self.meter.requests >= budget and not self._told_budget and self.session is not None:
             self._told_budget = True
             with suppress(TauError):
-                self.session.queue.aside(user_message(BUDGET_NOTICE.format(budget=budget)))
+                self.session.queue.aside(user_message(SAY["budgetNotice"].format(budget=budget)))
 
     # The work
 
@@ -302,17 +291,17 @@ class Subagent:
             over = self.meter.must_stop
             failure = "" if over else self._failure(outcome)
             if not failure and not over and reminders == MAX_REMINDERS:
-                failure = NO_YIELD.format(count=MAX_REMINDERS)
+                failure = SAY["noYield"].format(count=MAX_REMINDERS)
             if failure:
                 await hooks.subagent_stop(self.id, kind, self._output("failed"), again=True)
                 return ("aborted" if self.stop_reason else "failed"), failure
             budget = self.meter.limits.requests
             if over:
                 self.meter.last_requests = LAST_REQUESTS
-                text = BUDGET_END.format(budget=budget)
+                text = SAY["budgetEnd"].format(budget=budget)
             else:
                 reminders += 1
-                text = REMINDER.format(last=LAST_REMINDER if reminders == MAX_REMINDERS else "")
+                text = SAY["reminder"].format(last=SAY["lastReminder"] if reminders == MAX_REMINDERS else "")
             self.force_yield = over or reminders == MAX_REMINDERS or self.force_yield
             outcome = await session.prompt(text)
         match self.ending.status:

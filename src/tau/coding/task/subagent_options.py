@@ -24,13 +24,8 @@ if TYPE_CHECKING:
     from tau.coding.session.session import Session
     from tau.coding.task.team import Team
 
-AGENT_SETTINGS: dict[str, Any] = {
-    "async.enabled": False,
-    "bash.autoBackground.enabled": False,
-    "todo.enabled": False,
-    "checkpoint.enabled": False,
-    "titles.enabled": False,
-}
+OFF = ["async", "bash.autoBackground", "todo", "checkpoint", "titles"]
+AGENT_SETTINGS: dict[str, Any] = {f"{name}.enabled": False for name in OFF}
 """An agent works in the foreground: what it starts ends with its call."""
 
 

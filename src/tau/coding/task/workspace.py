@@ -1,5 +1,6 @@
 """The copy of the repository that an isolated agent works in, kept until its work is safe."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -158,8 +159,9 @@ class AgentWorkspace:
         team, root = self._team, self.original
         effects = Effects(writes=tuple(root / name for name in changes.files))
         workspace = Workspace.of((root, *team.add_dirs))
-        verdict = decide(
-            effects, team.session.permissions.current, workspace, demo=False, contained=True, tool="task"
+        current = team.session.permissions.current
+        verdict = await asyncio.to_thread(  # there may be thousands of files
+            decide, effects, current, workspace, demo=False, contained=True, tool="task"
         )
         if verdict.verdict == "ask" and team.ui is not None:
             text = "\n".join(reveal(item.reason) for item in verdict.questions)

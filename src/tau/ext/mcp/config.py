@@ -95,34 +95,16 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
         return hashlib.sha256(json.encode(told, order="sorted")).hexdigest()[:24]
 
 
-_TYPES: Mapping[str, Kind] = {
-    **dict.fromkeys(("http", "streamable-http", "streamableHttp", "streamable_http", "remote"), "http"),
-    "sse": "sse",
-    **dict.fromkeys(("stdio", "local"), "stdio"),
-}
-_RENAMED = {
-    "transport": "type",
-    "transportType": "type",
-    "environment": "env",
-    "httpUrl": "url",
-    "serverUrl": "url",
-    "enabled_tools": "enabledTools",
-    "includeTools": "enabledTools",
-    "allowedTools": "enabledTools",
-    "disabled_tools": "disabledTools",
-    "excludeTools": "disabledTools",
-    "http_headers": "headers",
-    "env_vars": "inheritEnv",
-    "inherit_env": "inheritEnv",
-    "always_load": "alwaysLoad",
-}
-_SECONDS = {"startup_timeout_sec": "startupTimeout", "tool_timeout_sec": "timeout", "startup_timeout_ms": ""}
+SPELLINGS: dict[str, dict[str, Any]] = json.decode(Path(__file__).with_name("spellings.json").read_bytes())
+"""Those of other tools: of types, of fields, and of fields whose values are in seconds."""
 
 
 def read_server(fields: Mapping[str, Any]) -> McpServer:
     """A definition in any tool's spelling. Raises ValueError with a sentence."""
-    given = {_RENAMED.get(name, name): value for name, value in fields.items() if value is not None}
-    for name, own in _SECONDS.items():
+    given = {
+        SPELLINGS["fields"].get(name, name): value for name, value in fields.items() if value is not None
+    }
+    for name, own in SPELLINGS["seconds"].items():
         value = given.pop(name, None)
         if isinstance(value, int | float) and not isinstance(value, bool):
             given[own or "startupTimeout"] = int(value * (1000 if own else 1))
@@ -144,10 +126,10 @@ def read_server(fields: Mapping[str, Any]) -> McpServer:
     if given.get("oauth") in (False, True):
         given["auth"] = "oauth" if given.pop("oauth") else "none"
     named = given.get("type")
-    if named is not None and named not in _TYPES:
+    if named is not None and named not in SPELLINGS["types"]:
         raise ValueError(f'The type "{clean_line(str(named))}" is unknown; use stdio, http or sse.')
     is_remote = bool(given.get("url")) and not given.get("command")
-    given["type"] = _TYPES[named] if named is not None else "http" if is_remote else "stdio"
+    given["type"] = SPELLINGS["types"][named] if named is not None else "http" if is_remote else "stdio"
     try:
         server = convert(given, McpServer)
     except ValidationError as error:
@@ -223,14 +205,11 @@ async def resolve(entry: ServerEntry, environ: Mapping[str, str], cwd: Path, run
 
 def exa_key(server: McpServer) -> str:
     """The key of a server of the search provider Exa; empty for others."""
-    if server.env.get("EXA_API_KEY"):
-        return server.env["EXA_API_KEY"]
     address = urlsplit(server.url)
     if not f".{address.hostname or ''}".endswith(".exa.ai"):
-        return ""
-    key = dict(parse_qsl(address.query)).get("exaApiKey", "")
+        return server.env.get("EXA_API_KEY", "")
     headers = {name.lower(): value for name, value in server.headers.items()}
-    key = key or headers.get("x-api-key", "") or headers.get("authorization", "").removeprefix("Bearer ")
+    key = dict(parse_qsl(address.query)).get("exaApiKey", "") or headers.get("x-api-key", "")
     secrets.learn(key) if len(key) >= 8 else None
     return key
 
