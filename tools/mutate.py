@@ -35,7 +35,7 @@ from mutants import Mutant, find_mutants
 
 ROOT = Path(__file__).resolve().parent.parent
 SCOPE = [f"src/tau/{name}" for name in ("agent", "coding/session", "coding/edits", "hashline", "base", "ai")]
-COPIED = ("src", "tests", "docs", "bench", "tools", "pyproject.toml", "README.md", "CHANGELOG.md")
+COPIED = ("src", "tests", "docs", "bench", "tools", "editors", "pyproject.toml", "README.md", "CHANGELOG.md")
 RUN_LAST = ("tests/faults/", "tests/e2e/")
 NEVER_RUN = ("tests/shape/", "tests/bench/")  # they read the source and the clock
 FILES_PER_RUN = 8

@@ -105,3 +105,11 @@ def test_sources_are_read_when_first_needed() -> None:
 )
 def test_name_and_value_show_which_variables_hold_secrets(name: str, value: str, secret: bool) -> None:
     assert is_secret_variable(name, value) is secret
+
+
+def test_a_text_that_was_masked_before_is_not_called_free_of_secrets() -> None:
+    mask = secrets.SecretMask(())
+    assert (
+        mask.mask("my password=[masked] and [masked AWS key]") == "my password=[masked] and [masked AWS key]"
+    )
+    assert secrets.masked_text(mask) == "Nothing unmasked looked like a secret."

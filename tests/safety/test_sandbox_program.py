@@ -98,3 +98,16 @@ def test_sandbox_command(tau: Program) -> None:
     assert ran.returncode == 0 and '"bubblewrap"' in ran.stdout
     ran = tau.run("sandbox", "nothing", cwd=tau.project)
     assert ran.returncode == 2 and "Usage: tau sandbox" in ran.stderr
+
+
+def test_a_required_sandbox_that_is_missing_refuses_without_a_question(tau: Program, tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("bash", "sh", "git", "python3"):
+        (programs / name).symlink_to(f"/usr/bin/{name}")
+    tau.settings(**{"retry.enabled": False, "sandbox.engine": "bubblewrap", "sandbox.mode": "required"})
+    cell = {"language": "py", "code": "print(1)"}
+    tau.script(Call("bash", {"command": "echo ran"}), Call("eval", {"cells": [cell]}), "No.")
+    ran = tau.ask("Go.", PATH=str(programs))
+    assert ran.returncode == 0 and "commands are refused" in ran.stderr
+    assert ["No command can run: bubblewrap" in text for text in results_of(tau)] == [True, True]

@@ -272,7 +272,7 @@ def masked_text(mask: SecretMask | None) -> str:
     if mask is None:
         return "Nothing was masked."
     if mask.count == 0:
-        return "Nothing looked like a secret."
+        return "Nothing unmasked looked like a secret."  # the session may have been stored masked
     places = "One place" if mask.count == 1 else f"{mask.count:,} places"
     return f"{places} that looked like a secret {'was' if mask.count == 1 else 'were'} masked."
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
-from tau.base.errors import UsageError
+from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner
@@ -75,7 +75,7 @@ def _run(file: Path, parsed: ParsedArgs) -> int:
         return resume(RunFolder(file), parsed)
     tasks = load_tasks(file, parsed.value("template")).tasks
     if parsed.has("dry-run"):
-        return _show_plan(tasks)
+        return _show_plan(tasks, parsed.value("model") or "default")
     out = parsed.value("out")
     folder = RunFolder(typed_path(out) if out else file.with_name(f"{file.stem}-batch"))
     if not folder.exists:
@@ -146,7 +146,7 @@ async def _work(
         control = folder.path / "control"
         with _ControlPipe(control, batch):
             try:
-                code = await batch.run()
+                code = await _run_to_end(batch)
             finally:
                 await executor.close()
                 runner.close()
@@ -155,6 +155,19 @@ async def _work(
             code = signals.code
     tell(f"{summary_line(tasks, folder.state)}. Results: {folder.path / 'results.jsonl'}")
     return code
+
+
+async def _run_to_end(batch: running.Coordinator) -> int:
+    """Raises TauError if the journal cannot be written."""
+    try:
+        return await batch.run()
+    except (OSError, BaseExceptionGroup) as error:
+        cause: BaseException = error
+        while isinstance(cause, BaseExceptionGroup):
+            cause = cause.exceptions[0]
+        if not isinstance(cause, OSError):
+            raise
+        raise TauError(f"The batch stopped: {cause}. Run the same command again to continue.") from None
 
 
 def _deliveries(folder: RunFolder, parsed: ParsedArgs, runner: LocalRunner) -> "Deliveries | None":
@@ -240,13 +253,13 @@ def _reporter(
     return view.show, view.finish
 
 
-def _show_plan(tasks: Mapping[str, BatchTask]) -> int:
+def _show_plan(tasks: Mapping[str, BatchTask], model: str) -> int:
     head = ("task", "where", "model", "attempts", "after", "prompt")
     rows = [
         (
             key,
             task.repo or task.dir or "empty folder",
-            task.model or "default",
+            task.model or model,
             str(task.attempts),
             ",".join(task.after),
             " ".join(task.prompt.split())[:60],

@@ -14,6 +14,7 @@ from tau.cli import batch_command
 from tau.cli.parse import ParsedArgs
 from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
+from tau.config.layers import setting_problems
 from tau.modes.batch.comparison import BenchReport, bench_table, compare, drops
 from tau.modes.batch.run_folder import RunFolder
 from tau.modes.batch.suite import BUNDLED, Run, Variant, load_suite, make_tasks, strict
@@ -113,6 +114,8 @@ def _variants(parsed: ParsedArgs) -> list[Variant]:
         if not equals or not key:
             raise UsageError(f'--set needs KEY=VALUE, not "{text}".')
         settings = _nested(key.split("."), value)
+        for problem in setting_problems(settings):
+            raise UsageError(f"--set {text}: {problem}")
         found += [Variant(f"{model or 'default'}+{text}", model, settings) for model in models]
     return found
 

@@ -147,9 +147,10 @@ class LateSandbox:
         return self._session is not None and self._session.engine == "landlock"
 
     def contains(self, commands: Sequence[str]) -> bool:
-        """Whether these commands of a tool would run inside."""
+        """Whether these commands of a tool would run inside, or else not at all."""
         patterns = self.settings.outside
-        return self.contained and not any(runs_outside(command, patterns) for command in commands)
+        is_bound = self.contained or self.settings.mode == "required"
+        return is_bound and not any(runs_outside(command, patterns) for command in commands)
 
     def check(self) -> list[str]:
         """What commands did since the last check to files that run programs; it is undone."""

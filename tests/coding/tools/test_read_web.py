@@ -132,6 +132,8 @@ def test_a_long_page_is_cut_and_kept(server: PagesServer, ctx: CallContext, tool
         ("text/html; charset=windows-1251", f"<p>{PROSE}Привет".encode("cp1251"), "html", "Привет"),
         ("text/html", f'<meta charset="shift_jis"><p>{PROSE}日本'.encode("shift_jis"), "html", "日本"),
         ("text/plain", "naïve".encode("cp1252"), "text", "naïve"),
+        ("application/pdf", f"<html><body><h1>Log in</h1>{PROSE}", "html", "# Log in"),
+        ("text/plain", "<html><h1>source</h1>", "text", "<h1>source</h1>"),
         ("text/html", b"%PDF-1.4 broken", "failed", "Cannot read this document"),
     ],
 )

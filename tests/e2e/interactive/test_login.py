@@ -112,6 +112,18 @@ def test_key_pasted_at_the_first_run_is_stored_used_and_never_shown(launcher: La
     assert used(launcher) == f"Bearer {KEY}"
 
 
+def test_key_pasted_before_its_provider_is_chosen_is_not_shown(launcher: Launcher) -> None:
+    key = "sk-ant-api03-" + "k3Y" * 20
+    user = without_key(launcher)
+    choose(user, "Paste an API key")
+    user.see("Which provider is the key for?")
+    user.term.paste(f"{key}\n")
+    user.see("A pasted key is not shown here.", "❯ Anthropic")
+    user.press("enter").see("Paste the Anthropic key")
+    user.press("escape").see(SETUP)
+    assert key[20:40].encode() not in bytes(user.term.output)
+
+
 def test_impossible_key_is_refused_in_a_sentence(launcher: Launcher) -> None:
     user = without_key(launcher)
     choose_provider(user)

@@ -79,6 +79,12 @@ def test_invalid_task_is_named(tmp_path: Path, text: str, said: str) -> None:
         load_suite(tmp_path)
 
 
+def test_unknown_setting_is_refused_and_not_compared(tau: Program) -> None:
+    ran = tau.run("bench", "--set", "edit.mod=replace")
+    assert ran.returncode == 2
+    assert '--set edit.mod=replace: unknown setting "edit.mod". Did you mean edit.mode' in ran.stderr
+
+
 def test_suite_without_tasks_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none"):
         with pytest.raises(UsageError):

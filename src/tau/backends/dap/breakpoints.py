@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
+from tau.backends.dap.connection import DapError
 from tau.backends.dap.protocol import BreakpointRow, value_text
 
 BreakpointKind = Literal["source", "function", "instruction", "data"]
@@ -43,12 +44,14 @@ class Breakpoints:
         return sum(1 for (kind, _), rows in self._lists.items() if kind == "source" and rows)
 
     def put(self, kind: BreakpointKind, row: BreakpointRow) -> None:
-        """Add it, or replace the one at the same place."""
+        """Add it, or replace the one at the same place. Raises DapError if there are too many."""
         rows = self._lists.setdefault((kind, row.path), [])
         for at, known in enumerate(rows):
             if known.key == row.key:
                 rows[at] = row
                 return
+        if self.count(kind) >= MAX_BREAKPOINTS:
+            raise DapError(f"There are {MAX_BREAKPOINTS:,} {kind} breakpoints already; remove some first.")
         rows.append(row)
 
     def remove(self, kind: BreakpointKind, row: BreakpointRow) -> bool:

@@ -18,7 +18,6 @@ from tau.base.hard_links import other_names
 from tau.config.paths import credential_files
 
 Network = Literal["off", "list", "on"]
-EngineName = Literal["auto", "bubblewrap", "namespaces", "landlock"]
 
 PACKAGE_REGISTRIES = "registries"  # among hosts: all of the default list
 MAX_SOCKETS = 100  # masks of sockets outside the workspace; each takes a third of a millisecond

@@ -81,7 +81,6 @@ class Subagent:
         self.settled = asyncio.Event()
         self.stop_reason = ""
         self.waiting = False
-        self.blocked_on: Sequence[str] = ()
         self.last_text = ""
         self.recent: list[str] = []
         self.unfinished: list[AgentEvent] = []

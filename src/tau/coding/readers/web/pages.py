@@ -330,9 +330,12 @@ def decode_page(body: bytes, headers: Mapping[str, str]) -> str:
 
 
 def _is_html(kind: str, text: str) -> bool:
+    """Also a page that a server sends as something else, such as its login page for a PDF."""
     if kind in ("text/html", "application/xhtml+xml"):
         return True
-    return kind == "" and re.match(r"\s*<(?:!doctype html|html|head|body)\b", text, re.IGNORECASE) is not None
+    if kind in ("text/plain", "text/markdown"):
+        return False
+    return re.match(r"\s*<(?:!doctype html|html|head|body)\b", text, re.IGNORECASE) is not None
 
 
 def _format_json(text: str) -> str:
