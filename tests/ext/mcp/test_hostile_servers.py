@@ -196,3 +196,14 @@ def test_a_wizard_that_is_left_adds_nothing(typed: tuple[str | None, ...], tmp_p
             assert len((await connected(session)).status()) == 1
 
     asyncio.run(main())
+
+
+def test_a_remote_definition_without_its_variable_fails_and_is_not_tried_again(tmp_path: Path) -> None:
+    async def main() -> None:
+        headers = {"Authorization": "Bearer ${NO_SUCH_VARIABLE}"}
+        servers = {"docs": {"url": "https://127.0.0.1:9/mcp", "headers": headers}}
+        async with session_with(tmp_path, servers) as (session, _):
+            [row] = (await connected(session)).status()
+            assert row.state == "failed" and "The variable NO_SUCH_VARIABLE is not set." in row.why
+
+    asyncio.run(main())

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 
 from tau.ai.catalog import Catalog, Provider, load_catalog
 from tau.base import log
@@ -14,7 +15,10 @@ from tau.config.pasted_key import clean_pasted_key, key_problem, key_warning
 from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.dialogs.basic import ChoicePanel, LinePanel
 from tau.modes.interactive.dialogs.dialog_widgets import DialogChoice
-from tau.modes.interactive.selectors.pick_list import pick
+from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel
+from tau.modes.interactive.selectors.pick_list import PickList
+from tau.tui.component import Component
+from tau.tui.input.key import InputEvent, Paste
 from tau.tui.widgets.select_list import SelectItem
 
 config_logins = late("tau.config.logins")
@@ -22,6 +26,7 @@ custom_server = late("tau.modes.interactive.dialogs.custom_server")
 oauth_login = late("tau.modes.interactive.dialogs.oauth_login")
 
 OTHER_SERVER = "another server"
+LEAST_KEY_CHARS = 20  # names of providers have blanks or are shorter
 
 
 async def login(context: CommandContext, rest: str = "") -> None:
@@ -100,7 +105,38 @@ async def choose_provider(context: CommandContext, catalog: Catalog, *, other: b
 
     if other:
         items.append(SelectItem(OTHER_SERVER, "Another server", "type its address"))
-    return await pick(context, "Which provider is the key for?", items, verb="select")
+
+    def make(done: Callable[[str | None], None]) -> Component:
+        chosen = ProviderList(context.display, items, on_cancel=lambda: done(None))
+        chosen.on_select = lambda item: done(item.value)
+        hints = (Hint(CONFIRM, "select"), Hint(CANCEL, "cancel"))
+        panel = Panel(context.display, "Which provider is the key for?", chosen, hints=hints, fit=chosen.fit)
+
+        def refuse(key: str) -> None:
+            likely = [row for row in rows if row.key_prefix and key.startswith(row.key_prefix)]
+            if likely:
+                chosen.select(max(likely, key=lambda row: len(row.key_prefix)).id)
+            panel.tell("A pasted key is not shown here. Select its provider, then paste it again.", "info")
+
+        chosen.on_pasted_key = refuse
+        panel.takes_pasted_keys = False  # a terminal that does not mark pastes sends the key as typed
+        return panel
+
+    return await context.ask(make)
+
+
+class ProviderList(PickList[str]):
+    """A key pasted too early does not become the filter, which everybody can read."""
+
+    on_pasted_key: Callable[[str], None]
+
+    def handle_input(self, event: InputEvent) -> bool:
+        if isinstance(event, Paste):
+            key = clean_pasted_key(event.text)
+            if len(key) >= LEAST_KEY_CHARS and len(key.split()) == 1:
+                self.on_pasted_key(key)
+                return True
+        return super().handle_input(event)
 
 
 async def add_credential(context: CommandContext, row: Provider) -> str:
