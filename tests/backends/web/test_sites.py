@@ -9,13 +9,26 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from tau.backends.web import site_handlers
+from tau.backends.web import captions, site_handlers
 from tau.backends.web.addresses import WebError, WebUrl, parse_web_url
 from tau.backends.web.client import GuardedRequest, WebClient, WebResponse
 from tau.backends.web.worker import PageWorker
 from tau.base.run import LocalRunner
 
 GITHUB = "api.github.com/repos/a/b"
+WATCH_PAGE = "www.youtube.com/watch?v=abcdefghijk"
+
+
+def watch_page(*tracks: Mapping[str, Any]) -> str:
+    """A watch page as its player reads it, with these caption tracks."""
+    player = {
+        "captions": {"playerCaptionsTracklistRenderer": {"captionTracks": tracks}},
+        "videoDetails": {"lengthSeconds": "90", "shortDescription": "About rain"},
+    }
+    data = json.encode(player).decode()
+    return f"<script>var ytInitialPlayerResponse = {data};var meta = document;</script>"
+
+
 # The address of a page, what the API answers by address, and what the text must have.
 CASES: dict[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
     "github-file": (
@@ -460,9 +473,29 @@ CASES: dict[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
             "www.youtube.com/oembed?format=json&url=https%3A%2F%2Fwww.youtube.com%2Fwatch%3Fv%3Dabcdefghijk": {
                 "title": "A talk",
                 "author_name": "Eve",
-            }
+            },
+            WATCH_PAGE: watch_page(
+                {"baseUrl": "/api/timedtext?lang=en&kind=asr", "languageCode": "en", "kind": "asr"},
+                {"baseUrl": "/api/timedtext?lang=de", "languageCode": "de"},
+                {"baseUrl": "/api/timedtext?lang=en&fmt=srv3", "languageCode": "en-GB"},
+            ),
+            "www.youtube.com/api/timedtext?lang=en&fmt=json3": {
+                "wireMagic": "pb3",
+                "events": [
+                    {"tStartMs": 0, "dDurationMs": 900, "id": 1},
+                    {"tStartMs": 80, "segs": [{"utf8": "Hello"}, {"utf8": " everybody", "tOffsetMs": 40}]},
+                    {"tStartMs": 29_000, "segs": [{"utf8": "\n"}]},
+                    {"tStartMs": 29_500, "segs": [{"utf8": "and\nwelcome."}]},
+                    {"tStartMs": 75_000, "segs": [{"utf8": "Questions?"}]},
+                ],
+            },
         },
-        ("# A talk", "Channel: Eve"),
+        (
+            "# A talk",
+            "Channel: Eve",
+            "Seconds: 90\n\nAbout rain",
+            "## Transcript (en-GB)\n\n[0:00] Hello everybody and welcome.\n\n[1:00] Questions?\n",
+        ),
     ),
     "readthedocs": (
         "readthedocs.org/projects/pip/",
@@ -507,14 +540,14 @@ class Recorded(WebClient):
         )
 
 
-def read(address: str, answers: Mapping[str, Any]) -> tuple[str, Recorded]:
-    async def main() -> tuple[str, Recorded]:
+def read(address: str, answers: Mapping[str, Any]) -> tuple[str, list[str], Recorded]:
+    async def main() -> tuple[str, list[str], Recorded]:
         url, runner, client = parse_web_url(f"https://{address}"), LocalRunner(), Recorded(answers)
         site = site_handlers.find_site(url)
         assert site is not None
         worker = PageWorker(runner)
         try:
-            return await site_handlers.read_site(site, url, client, worker), client
+            return *await site_handlers.read_site(site, url, client, worker), client
         finally:
             await worker.close()
             runner.close()
@@ -532,7 +565,8 @@ def test_a_page_is_made_of_what_the_api_says(name: str) -> None:
     url = parse_web_url(f"https://{address}")
     site = site_handlers.find_site(url)
     assert site is not None and site.name == name
-    text, client = read(address, answers)
+    text, notes, client = read(address, answers)
+    assert notes == []
     for part in expected:
         assert part in text
     assert "{" not in text.replace('{"k": 1}', "")
@@ -551,3 +585,40 @@ def test_a_failing_api_is_an_error(name: str) -> None:
 )
 def test_other_pages_have_no_handler(address: str) -> None:
     assert site_handlers.find_site(parse_web_url(f"https://{address}")) is None
+
+
+TRACK = "www.youtube.com/api/timedtext?v=1&fmt=json3"
+HERE = watch_page({"baseUrl": "/api/timedtext?v=1"})
+AWAY = watch_page({"baseUrl": "https://127.0.0.1/timedtext?v=1"})
+UNKNOWN = {"events": [{"segs": "x"}]}
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [
+        ({}, "www.youtube.com answered 404."),
+        ({WATCH_PAGE: "<p>Before you continue"}, "the watch page has no player data."),
+        (
+            {WATCH_PAGE: "ytInitialPlayerResponse = {" + '"a":[' * 100_000},
+            "the watch page has no player data.",
+        ),
+        ({WATCH_PAGE: watch_page()}, "the video has no captions."),
+        ({WATCH_PAGE: watch_page({"kind": "asr"})}, "the video has no captions."),
+        ({WATCH_PAGE: AWAY}, "its captions are on another host, 127.0.0.1."),
+        ({WATCH_PAGE: HERE}, "www.youtube.com answered 404."),
+        ({WATCH_PAGE: HERE, TRACK: ""}, "its captions are empty."),
+        ({WATCH_PAGE: HERE, TRACK: UNKNOWN}, "its captions are empty."),
+    ],
+)
+def test_a_video_without_a_transcript_says_why(answers: Mapping[str, Any], why: str) -> None:
+    address, recorded, _ = CASES["youtube"]
+    oembed = next(name for name in recorded if "oembed" in name)
+    text, notes, client = read(address, {oembed: recorded[oembed], **answers})
+    assert text.startswith("# A talk\nChannel: Eve\n") and "Transcript" not in text
+    assert notes == [f"no transcript: {why}"]
+    assert set(client.hosts) == {"www.youtube.com"}
+
+
+def test_captions_may_be_xml() -> None:
+    tree = {"transcript": {"text": [{"start": "31.5", "dur": "2", "#text": "It&#39;s  here"}]}}
+    assert captions.transcript(tree) == "[0:30] It's here"

@@ -36,7 +36,7 @@ LspAction = Literal[
 ]
 
 
-class LspParams(Struct, frozen=True):
+class LspParams(Struct, frozen=True, omit_defaults=True):
     action: LspAction
     file: Annotated[str | None, Meta(title="File; for diagnostics also a glob; `*` for the workspace")] = None
     line: Annotated[int | None, Meta(title="Line, from 1")] = None
@@ -51,6 +51,7 @@ class LspParams(Struct, frozen=True):
 class LspDetails(Struct, frozen=True, rename="camel", kw_only=True):
     action: LspAction
     success: bool = True
+    request: LspParams
     server_name: str | UnsetType = UNSET
     diagnostics: list[DiagnosticRow] | UnsetType = UNSET
     servers: list[ServerRow] | UnsetType = UNSET
