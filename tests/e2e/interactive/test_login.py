@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
 from tests.e2e.interactive.launcher import MODELS, OK, Launcher, User
 from tests.support.fake_answers import Status
 from tests.support.oauth_server import OAuthServer
@@ -112,12 +114,13 @@ def test_key_pasted_at_the_first_run_is_stored_used_and_never_shown(launcher: La
     assert used(launcher) == f"Bearer {KEY}"
 
 
-def test_key_pasted_before_its_provider_is_chosen_is_not_shown(launcher: Launcher) -> None:
+@pytest.mark.parametrize("marked", [True, False])
+def test_key_pasted_before_its_provider_is_chosen_is_not_shown(launcher: Launcher, marked: bool) -> None:
     key = "sk-ant-api03-" + "k3Y" * 20
     user = without_key(launcher)
     choose(user, "Paste an API key")
     user.see("Which provider is the key for?")
-    user.term.paste(f"{key}\n")
+    (user.term.paste if marked else user.term.type)(key)
     user.see("A pasted key is not shown here.", "❯ Anthropic")
     user.press("enter").see("Paste the Anthropic key")
     user.press("escape").see(SETUP)

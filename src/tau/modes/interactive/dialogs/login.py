@@ -119,6 +119,7 @@ async def choose_provider(context: CommandContext, catalog: Catalog, *, other: b
             panel.tell("A pasted key is not shown here. Select its provider, then paste it again.", "info")
 
         chosen.on_pasted_key = refuse
+        panel.takes_pasted_keys = False  # a terminal that does not mark pastes sends the key as typed
         return panel
 
     return await context.ask(make)
