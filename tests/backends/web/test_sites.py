@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from tau.backends.web import captions, site_handlers
+from tau.backends.web import site_handlers
 from tau.backends.web.addresses import WebError, WebUrl, parse_web_url
 from tau.backends.web.client import GuardedRequest, WebClient, WebResponse
 from tau.backends.web.worker import PageWorker
@@ -585,40 +585,3 @@ def test_a_failing_api_is_an_error(name: str) -> None:
 )
 def test_other_pages_have_no_handler(address: str) -> None:
     assert site_handlers.find_site(parse_web_url(f"https://{address}")) is None
-
-
-TRACK = "www.youtube.com/api/timedtext?v=1&fmt=json3"
-HERE = watch_page({"baseUrl": "/api/timedtext?v=1"})
-AWAY = watch_page({"baseUrl": "https://127.0.0.1/timedtext?v=1"})
-UNKNOWN = {"events": [{"segs": "x"}]}
-
-
-@pytest.mark.parametrize(
-    ("answers", "why"),
-    [
-        ({}, "www.youtube.com answered 404."),
-        ({WATCH_PAGE: "<p>Before you continue"}, "the watch page has no player data."),
-        (
-            {WATCH_PAGE: "ytInitialPlayerResponse = {" + '"a":[' * 100_000},
-            "the watch page has no player data.",
-        ),
-        ({WATCH_PAGE: watch_page()}, "the video has no captions."),
-        ({WATCH_PAGE: watch_page({"kind": "asr"})}, "the video has no captions."),
-        ({WATCH_PAGE: AWAY}, "its captions are on another host, 127.0.0.1."),
-        ({WATCH_PAGE: HERE}, "www.youtube.com answered 404."),
-        ({WATCH_PAGE: HERE, TRACK: ""}, "its captions are empty."),
-        ({WATCH_PAGE: HERE, TRACK: UNKNOWN}, "its captions are empty."),
-    ],
-)
-def test_a_video_without_a_transcript_says_why(answers: Mapping[str, Any], why: str) -> None:
-    address, recorded, _ = CASES["youtube"]
-    oembed = next(name for name in recorded if "oembed" in name)
-    text, notes, client = read(address, {oembed: recorded[oembed], **answers})
-    assert text.startswith("# A talk\nChannel: Eve\n") and "Transcript" not in text
-    assert notes == [f"no transcript: {why}"]
-    assert set(client.hosts) == {"www.youtube.com"}
-
-
-def test_captions_may_be_xml() -> None:
-    tree = {"transcript": {"text": [{"start": "31.5", "dur": "2", "#text": "It&#39;s  here"}]}}
-    assert captions.transcript(tree) == "[0:30] It's here"

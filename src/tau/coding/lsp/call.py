@@ -88,12 +88,13 @@ class LspCall:
         self.server_name = server.name
         return server
 
-    async def specs(self) -> list[ServerSpec]:
-        """The servers of the file, or all."""
+    def specs(self) -> list[ServerSpec]:
+        """The servers of the file, or all; linters too, but not programs that only print."""
         if self.is_workspace:
-            return list(self.servers.found.usable)
+            return [spec for spec in self.servers.found.usable if not spec.prints_json]
         path = self.path()
-        return self.servers.for_file(path) or [self.servers.primary(path)]
+        primary = self.servers.primary(path)
+        return [spec for spec in self.servers.for_file(path) if not spec.prints_json] or [primary]
 
     async def position(self, server: LanguageServer, path: Path) -> dict[str, Any]:
         """The document and position in question, after the server has the file. Raises ToolError."""
