@@ -13,9 +13,8 @@ from tau.backends.isolation.copies import (
     remove_workspace,
     unused_stores,
 )
-from tau.backends.isolation.merge import diff_text, find_changes, merge_files, save_patch
+from tau.backends.isolation.merge import diff_text, find_changes, merge_files, merge_lock, save_patch
 from tau.base.errors import TauError, UsageError
-from tau.base.files import locked
 from tau.base.run import LocalRunner
 from tau.base.text import quantity
 from tau.cli.main import write_stdout
@@ -95,7 +94,7 @@ async def _apply(copy: RepositoryCopy) -> int:
     try:
         async with mounted(runner, copy):
             changes = await find_changes(runner, copy)
-            with locked(copy.folder.parent / ".merge.lock", timeout_s=60):
+            async with merge_lock(copy.folder.parent):
                 outcome = await merge_files(runner, copy, changes, LocalFileSystem())
         if outcome.state == "conflict":
             raise UsageError(f"Not merged: {outcome.reason}. The copy stays in {copy.files}.")

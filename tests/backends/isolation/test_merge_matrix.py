@@ -8,16 +8,19 @@ from typing import NamedTuple
 
 import pytest
 
+from tau.backends.isolation import merge
 from tau.backends.isolation.copies import RepositoryCopy, create_workspace, mounted
 from tau.backends.isolation.git_calls import IsolationError
 from tau.backends.isolation.merge import (
     find_changes,
     make_branch,
     merge_files,
+    merge_lock,
     save_inner_patches,
     save_patch,
 )
 from tau.backends.isolation.overlay import KINDS, try_overlay
+from tau.base.files import try_lock, unlock
 from tau.base.run import LocalRunner
 from tau.coding.files.local_fs import LocalFileSystem
 from tests.backends.isolation.test_overlay import git
@@ -211,3 +214,43 @@ def test_no_byte_of_either_side_is_lost(tmp_path: Path, name: str, mode: str, br
         assert set(shown) <= set(changes.files)
 
     asyncio.run(main())
+
+
+def test_waiting_for_the_merge_of_another_process_does_not_hold_up_the_loop(tmp_path: Path) -> None:
+    fd = os.open(tmp_path / ".merge.lock", os.O_RDWR | os.O_CREAT)  # as another process would hold it
+    assert try_lock(fd)
+
+    async def main() -> list[str]:
+        done = []
+
+        async def merge() -> None:
+            async with merge_lock(tmp_path):
+                done.append("merged")
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(merge())
+            await asyncio.sleep(0.05)
+            done.append("the loop runs")
+            unlock(fd)
+        return done
+
+    try:
+        assert asyncio.run(main()) == ["the loop runs", "merged"]
+    finally:
+        os.close(fd)
+
+
+def test_merge_that_never_ends_elsewhere_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge, "LOCK_S", 0.05)
+    fd = os.open(tmp_path / ".merge.lock", os.O_RDWR | os.O_CREAT)
+    assert try_lock(fd)
+
+    async def main() -> None:
+        async with merge_lock(tmp_path):
+            raise AssertionError("the lock was free")
+
+    try:
+        with pytest.raises(IsolationError, match="Another tau has been merging"):
+            asyncio.run(main())
+    finally:
+        os.close(fd)

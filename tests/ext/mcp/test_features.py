@@ -10,6 +10,8 @@ import pytest
 from tau.ai.faux import Faux, Say, Use
 from tau.ai.wire import CustomMessage, text_of
 from tau.base.json_rpc import JsonRpcError
+from tau.ext.mcp.client import McpClient
+from tau.ext.mcp.connection import ServerConnection
 from tau.ext.mcp.server_requests import ALLOW, ANSWER, FormField, UserAnswers
 from tau.ext.mcp.servers import McpServers
 from tests.ext.mcp.rig import call_script, connected, faux_server, result_text, results, session_with
@@ -184,6 +186,22 @@ def test_a_message_that_names_a_prompt_is_expanded(tmp_path: Path) -> None:
             await session.prompt("/faux:greet Ann")
             assert text_of(faux.requests[0].messages[0].content) == "Greet politely."
             assert late.prompt_names() == [("faux:greet", "")]
+
+    asyncio.run(main())
+
+
+def test_the_first_message_may_name_a_prompt_before_the_prompts_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def later(connection: ServerConnection, client: McpClient) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(ServerConnection, "_list_prompts", later)
+
+    async def main() -> None:
+        async with session_with(tmp_path, {"faux": faux_server(**RESOURCES)}) as (session, faux):
+            await session.prompt("/faux:greet Ann")
+            assert text_of(faux.requests[0].messages[0].content) == "Greet politely."
 
     asyncio.run(main())
 

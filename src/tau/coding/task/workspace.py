@@ -25,6 +25,7 @@ from tau.backends.isolation.merge import (
     find_changes,
     make_branch,
     merge_files,
+    merge_lock,
     save_inner_patches,
     save_patch,
 )
@@ -32,7 +33,7 @@ from tau.backends.isolation.modes import choose_mode
 from tau.backends.isolation.overlay import OverlayMount
 from tau.base.clock import iso, now_ms
 from tau.base.errors import TauError, ToolError
-from tau.base.files import locked, make_private
+from tau.base.files import make_private
 from tau.base.run import Runner
 from tau.base.text import reveal, shortened
 from tau.coding.approval.policy import Workspace, decide
@@ -221,7 +222,7 @@ class AgentWorkspace:
     async def _apply(self, changes: AgentChanges) -> "tuple[Any, str]":
         workspace, run = self._require(), self._team.outside
         branch = ""
-        with locked(self._team.copies / ".merge.lock", timeout_s=60):
+        async with merge_lock(self._team.copies):
             if self._team.settings.isolation.merge == "branch":
                 branch, _ = await make_branch(run, workspace, changes, await self._message(changes))
             return await merge_files(run, workspace, changes, self._team.fs), branch

@@ -261,6 +261,9 @@ class ServerConnection:
         self._lists_prompts = True
         await asyncio.sleep(QUIET_S if self.prompts else 0)
         self._lists_prompts = False  # a change from now on is another one
+        await self.list_prompts(client)
+
+    async def list_prompts(self, client: McpClient) -> None:
         try:
             self.prompts = await client.list_all("prompts", limit=MAX_PROMPTS)
         except TauError as error:

@@ -45,7 +45,12 @@ async def expand_prompt(message: UserMessage, connections: dict[str, ServerConne
         return message
     connection, name, rest = named
     client = await connection.connected()
-    known = next((one for one in connection.prompts if one.get("name") == name), None)
+    known = _find(connection, name)
+    if known is None and client.info.offers(
+        "prompts"
+    ):  # a message right after the start is ahead of the list
+        await connection.list_prompts(client)
+        known = _find(connection, name)
     if known is None:
         names = ", ".join(text_at(one, "name") for one in connection.prompts) or "none"
         raise UsageError(f'{connection.name} has no prompt "{name}"; it has {names}.')
@@ -58,6 +63,10 @@ async def expand_prompt(message: UserMessage, connections: dict[str, ServerConne
         part for one in list_at(result, "messages") for part in _parts(dict_at(one, "content"))
     ]
     return UserMessage(content or [TextContent(text)], message.timestamp)
+
+
+def _find(connection: ServerConnection, name: str) -> dict[str, Any] | None:
+    return next((one for one in connection.prompts if one.get("name") == name), None)
 
 
 def _arguments(prompt: dict[str, Any], rest: str) -> dict[str, str]:
