@@ -100,7 +100,7 @@ def extension_lines(rows: Sequence[ExtensionRow], warnings: Sequence[str]) -> li
             kind = row.kind
             lines += ["", f"{kind}:"] if lines else [f"{kind}:"]
         mark = f" [{MARKS[row.state]}]" if MARKS[row.state] else ""
-        tokens = f", {row.tokens:,} tokens" if row.tokens else ""
+        tokens = f", {row.tokens:,} token{'s' * (row.tokens > 1)}" if row.tokens else ""
         place = f"{row.path}:{row.line}" if row.line is not None else row.path
         lines.append(f"  {reveal_line(f'{row.name}{mark} ({row.provider}, {row.level}{tokens}) {place}')}")
         lines += [f"    {reveal_line(text)}" for text in (row.why, *row.notes) if text]
