@@ -260,7 +260,7 @@ async def status_text(servers: LanguageServers) -> str:
         parts = [f"{row.name}: {row.state}"]
         if row.pid:
             memory = f", {format_bytes(row.memory_bytes)}" if row.memory_bytes else ""
-            parts.append(f"(pid {row.pid}{memory}, {row.open_files} open files)")
+            parts.append(f"(pid {row.pid}{memory}, {counted(row.open_files, 'open file')})")
         if row.why:
             parts.append(f"- {row.why}" if row.state == "missing" else f"- last error: {row.why}")
         lines.append(" ".join(parts))
