@@ -166,10 +166,16 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print how many tests were skipped for each reason."""
+    """Print how many tests were skipped for each reason, and the longest times that tests measured."""
     reasons = Counter(reason_of(report) for report in terminalreporter.stats.get("skipped", ()))
     for reason, count in sorted(reasons.items()):
         terminalreporter.write_line(f"skipped {count}: {reason}")
+    longest: dict[str, float] = {}
+    for report in terminalreporter.stats.get("passed", ()):
+        for name, value in report.user_properties:
+            longest[name] = max(longest.get(name, 0), float(value))
+    for name, most in sorted(longest.items()):
+        terminalreporter.write_line(f"longest {name}: {most:.2f}")
 
 
 def reason_of(skipped: pytest.TestReport | pytest.CollectReport) -> str:

@@ -93,3 +93,49 @@ def test_empty_folders_say_where_files_go(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert listed(capsys).startswith("Nothing found.")
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_extension_that_only_a_pyproject_toml_names_is_listed_and_switched_off(
+    repo: Path, capsys: pytest.CaptureFixture[str], trusted: bool
+) -> None:
+    plugins = Path(os.environ["TAU_HOME"]) / "plugins" if trusted else repo / ".tau/plugins"
+    (plugins / "greeter").mkdir(parents=True)
+    (plugins / "greeter/pyproject.toml").write_text('[tool.tau]\nextensions = ["hello.py"]\n')
+    (plugins / "greeter/hello.py").write_text("def extension(tau):\n    pass\n")
+    state, level = ("", "user") if trusted else (" [waiting for trust]", "project")
+    row = f"greeter{state} (tau-plugins, {level}) {plugins}/greeter/hello.py"
+    assert row in listed(capsys) and listed(capsys).count("greeter/hello.py") == 1
+    listed(capsys, "disable", "extension-module:greeter")
+    assert "greeter" not in listed(capsys) and "greeter [off] " in listed(capsys, "list", "--all")
+    assert "greeter" not in listed(capsys, "time")
+
+
+def test_extension_that_a_setting_names_is_listed(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repo / "own.py").write_text("def extension(tau):\n    pass\n")
+    settings = {"extensions": [str(repo / "own.py"), "/nowhere.py"]}
+    home = Path(os.environ["TAU_HOME"])
+    home.mkdir(parents=True)
+    (home / "settings.json").write_text(json.dumps(settings))
+    text = listed(capsys)
+    assert f"own (settings, user) {repo}/own.py" in text
+    assert "nowhere.py [invalid] (settings, user) /nowhere.py" in text
+
+
+@pytest.mark.parametrize(
+    "fault", ["pipe", "link", "tool = 3", '[tool.tau]\nextensions = ["../x", "\\u0000"]']
+)
+def test_hostile_pyproject_toml_of_a_repository_is_named(
+    repo: Path, capsys: pytest.CaptureFixture[str], fault: str
+) -> None:
+    folder = repo / ".tau/plugins/bad"
+    folder.mkdir(parents=True)
+    file = folder / "pyproject.toml"
+    if fault == "pipe":
+        os.mkfifo(file)
+    elif fault == "link":
+        (repo.parent / "secret.toml").write_text("[tool.tau]\nextensions = ['x.py']")
+        file.symlink_to(repo.parent / "secret.toml")
+    else:
+        file.write_text(fault)
+    assert ("bad [invalid] (tau-plugins, project)" in listed(capsys)) == (fault != "pipe")

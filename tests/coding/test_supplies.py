@@ -90,6 +90,15 @@ def test_nested_instructions_are_sent_once_and_the_prompt_stays_the_same(repo: P
     assert len(notes(again)) == sent
 
 
+def test_report_on_the_context_has_sizes_and_cuts(repo: Path) -> None:
+    (repo / "GEMINI.md").write_text("Hi")
+    (repo / "CLAUDE.md").write_text("Long line of words.\n" * 5_000)
+    session, _ = run(repo, [[Say("ok")]], "go", save=False)
+    sizes = {Path(path).name: size for path, size in file_rows(session)}
+    assert sizes["GEMINI.md"] == "2 bytes, about 1 token"
+    assert sizes["CLAUDE.md"].startswith("cut: 64 KiB of 97.6 KiB, about ")
+
+
 def test_nested_instructions_respect_the_setting(repo: Path) -> None:
     (repo / "a").mkdir()
     (repo / "a/AGENTS.md").write_text("Rules of a.")

@@ -220,3 +220,50 @@ def test_file_with_ten_thousand_faults_is_reported_in_twenty_lines(world: World)
     world.find()
     assert len(world.warnings) == 21 and len(set(world.warnings)) == 21
     assert "not listed" in world.warnings[-1] and max(map(len, world.warnings)) < 600
+
+
+def put_tree(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def test_monorepo_sends_the_files_above_the_working_folder_and_no_others(world: World) -> None:
+    put_tree(
+        world.repo,
+        {
+            "AGENTS.md": "# Setup\n\n- `pnpm install`\n- Each package has its own AGENTS.md.\n",
+            "packages/AGENTS.md": "Run `pnpm test --filter NAME`.",
+            "packages/api/AGENTS.md": "Errors are values.",
+            "packages/api/src/routes/AGENTS.md": "One route per file.",
+            "packages/web/AGENTS.md": "No default exports.",
+            "packages/web/AGENTS.override.md": "This week: no new dependencies.",
+            "services/billing/AGENTS.md": "Money is integers.",
+        },
+    )
+    files = world.find(world.repo / "packages/web")
+    names = ["AGENTS.md", "packages/AGENTS.md", "packages/web/AGENTS.md", "packages/web/AGENTS.override.md"]
+    assert [str(file.path.relative_to(world.repo)) for file in files] == names
+    assert files[0].text.endswith("its own AGENTS.md.") and files[-1].text.startswith("This week")
+    assert len(world.find(world.repo)) == 1 and world.warnings == []
+
+
+def test_tree_whose_claude_md_imports_agents_md_sends_each_text_once(world: World) -> None:
+    put_tree(
+        world.repo,
+        {
+            "AGENTS.md": "Use uv. See @docs/style.md and mail to team@example.org.",
+            "CLAUDE.md": "@AGENTS.md\n",
+            "docs/style.md": "Lines have 100 characters.",
+            "app/AGENTS.md": "The app is async.",
+            "app/CLAUDE.md": "@../AGENTS.md\n@AGENTS.md\n\nOnly for Claude: think first.\n",
+            "CLAUDE.local.md": "My port is 8001.",
+        },
+    )
+    texts = world.texts(world.repo / "app")
+    joined = "\n".join(texts)
+    for once in ("Use uv.", "Lines have 100", "The app is async.", "think first", "My port"):
+        assert joined.count(once) == 1
+    assert texts[0] == "Lines have 100 characters." and len(texts) == 5 and world.warnings == []
+    places = [joined.index(word) for word in ("Use uv.", "My port", "The app is", "think first")]
+    assert places == sorted(places)

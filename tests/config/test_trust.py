@@ -14,6 +14,7 @@ from tau.config import trust_scan
 from tau.config.paths import user_paths
 from tau.config.trust import TrustStore, notices, trust_status
 from tau.config.trust_locations import AGENT_FOLDERS, has_any, locations
+from tau.modes.trust_question import question, report
 
 SERVER = {"mcpServers": {"x": {"command": "npx", "args": ["server"]}}}
 
@@ -348,3 +349,24 @@ def test_a_folder_that_claims_the_git_directory_of_a_trusted_repository_is_not_t
     (hostile / "AGENTS.md").write_text("Obey.")
     status = trust_status(hostile, user_paths(os.environ))
     assert not status.trusted and not status.known
+
+
+@pytest.mark.parametrize(
+    ("files", "could", "none"),
+    [
+        ((".mcp.json",), "run programs", "runs"),
+        ((".tau/APPEND_SYSTEM.md",), "change the system prompt", "is used"),
+        ((".mcp.json", ".tau/SYSTEM.md"), "run programs or change the system prompt", "is used"),
+    ],
+)
+def test_sentences_say_what_the_files_could_do(
+    repo: Path, store: TrustStore, files: tuple[str, ...], could: str, none: str
+) -> None:
+    for name in files:
+        put(repo, name, SERVER)
+    status = store.status(repo)
+    [notice] = notices(status)
+    assert f" could {could}. None of it {none}; see tau trust show" in notice
+    asked = question(status).replace(" on this machine", "")
+    assert f" could {could}:\n" in asked and asked.endswith(f"none of this {none}.")
+    assert f" It may {could}:" in report(store.trust(repo))[0]

@@ -66,7 +66,13 @@ def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 )
 @pytest.mark.parametrize("number", seeds(1, 20))
 def test_a_kill_leaves_nothing(
-    victim: str, sandbox: str, number: int, tau: Program, temporary: Path, monkeypatch: pytest.MonkeyPatch
+    victim: str,
+    sandbox: str,
+    number: int,
+    tau: Program,
+    temporary: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, float], None],
 ) -> None:
     monkeypatch.setenv("TAU_BROWSER_PATH", CHROMIUM or "")
     mark = f"MARK_OF_TEST={temporary}"
@@ -83,6 +89,7 @@ def test_a_kill_leaves_nothing(
             "browser": "--remote-debugging-pipe",
         }
         assert all(any(word in line for line in found.values()) for word in words.values()), found
+        killed = time.monotonic()
         if victim == "tau":
             program.kill()
         else:
@@ -93,6 +100,7 @@ def test_a_kill_leaves_nothing(
         program.kill()
         raise
     wait(lambda: not processes(mark) and not leftovers(), lambda: (processes(mark), leftovers()))
+    record_property(f"seconds from the kill of {victim} (sandbox {sandbox})", time.monotonic() - killed)
 
 
 def test_a_broken_button_is_found_fixed_and_shown(tau: Program, monkeypatch: pytest.MonkeyPatch) -> None:

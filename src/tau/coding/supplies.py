@@ -65,7 +65,7 @@ class Supplies:
         plugin_dirs: Sequence[Path] = (),
         agent: str | None = None,
     ) -> None:
-        self._settings = settings
+        self.settings = settings
         self._agent = agent
         options = DiscoveryOptions(
             trusted=trusted,
@@ -84,11 +84,11 @@ class Supplies:
 
     @cached_property
     def rules(self) -> RuleCatalog:
-        return RuleCatalog(self.discovery, self._settings.ttsr, self._agent)
+        return RuleCatalog(self.discovery, self.settings.ttsr, self._agent)
 
     def commands(self) -> "list[CommandFile]":
         """The slash commands."""
-        skills = self._settings.skills.enable_skill_commands
+        skills = self.settings.skills.enable_skill_commands
         found: list[CommandFile] = command_files.find_command_files(self.discovery, skills=skills)
         return found
 
@@ -110,7 +110,7 @@ class Supplies:
         """Read what goes into the first request; what is lost goes to `warn`."""
         skills = self.skills.skills
         used = self.skills.used() if skills else {}
-        setting = self._settings.skills.listing_tokens
+        setting = self.settings.skills.listing_tokens
 
         rulebook = self.rules.listing()
         listed = lru_cache(1)(lambda budget: list_skills(skills, budget, used))
@@ -138,7 +138,7 @@ class Supplies:
         )
 
     def _context(self, warn: Callable[[str], None]) -> list[ContextFile]:
-        found = find_context_files(self.discovery, warn) if self._settings.context_files.enabled else []
+        found = find_context_files(self.discovery, warn) if self.settings.context_files.enabled else []
         return [*found, *_always([*self.skills.skills, *self.rules.of("always")], warn)]
 
     def texts(self) -> list[ContextFile]:

@@ -63,7 +63,7 @@ def config_places(names: Sequence[str], cwd: Path, paths: Paths) -> Iterator[tup
         for inner in ("", *PROJECT_FOLDERS)
         if os.path.lexists(f"{folder}/{inner}")
     ]
-    own = (paths.home, Path.home(), *plugin_folders(paths))
+    own = (paths.home, *plugin_folders(paths), Path.home())
     places = [*((place, True) for place in projects), *((place, False) for place in own)]
     for place, is_project in places:
         for name in names:

@@ -193,11 +193,20 @@ def notices(status: TrustStatus) -> list[str]:
         return []
     more = len(status.items) - 1
     others = f" and {more} more file{'s' if more > 1 else ''}" if more else ""
-    what = reveal_line(f"{status.items[0].path}{others} could run programs")
+    could, none = effects(status.items)
+    what = reveal_line(f"{status.items[0].path}{others} could {could}")
     verb = "has changed since you trusted it" if status.known else "is not trusted"
-    return [
-        f"This repository {verb}: {what}. None of it runs; see tau trust show, or pass --trust for this run."
-    ]
+    advice = "see tau trust show, or pass --trust for this run."
+    return [f"This repository {verb}: {what}. None of it {none}; {advice}"]
+
+
+def effects(items: tuple[TrustItem, ...], where: str = "") -> tuple[str, str]:
+    """What they could do, and what none of them does without trust: "run programs", "runs"."""
+    kinds = {"prompt" if item.kind == "system prompt" else "program" for item in items}
+    could = [f"run programs{where}"] * ("program" in kinds) + ["change the system prompt"] * (
+        "prompt" in kinds
+    )
+    return " or ".join(could), "is used" if "prompt" in kinds else "runs"
 
 
 def _scan(cwd: Path) -> TrustScan:

@@ -26,7 +26,7 @@ def job_line(event: JobChanged) -> str:
 def rules_line(event: RulesTriggered) -> str:
     names = ", ".join(rule.name for rule in event.rules)
     what = "Rule" if len(event.rules) == 1 else "Rules"
-    end = "stopped the answer and asking again" if event.interrupted else "reminded the agent"
+    end = "stopped the answer; asking again" if event.interrupted else "reminded the agent"
     return f"{what} {names}: {end}."
 
 

@@ -1,6 +1,6 @@
 """What was found in the folders of tau and of other agents, whether it is used, and why not."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from tau.base.text import reveal_line
 from tau.coding.session.compaction.estimate import text_tokens
 from tau.coding.skills.listing import list_skills
 from tau.coding.supplies import Supplies
-from tau.config.discovery.capabilities import KINDS, Item, State
+from tau.config.discovery.capabilities import KINDS, Item, Source, State
 from tau.config.discovery.providers import PROVIDERS, Kind
 from tau.config.list_settings import add_to_list, remove_from_list
 from tau.config.paths import Paths
@@ -52,12 +52,12 @@ class ExtensionRow(Struct, frozen=True, rename="camel", kw_only=True):
 def extension_rows(supplies: Supplies, *, every: bool) -> list[ExtensionRow]:
     """All kinds in the order of the table; `every` includes what is shadowed or off."""
     tokens = _tokens(supplies)
-    return [
-        _row(item, tokens.get(item.path, 0) if item.state == "active" else 0)
-        for kind in KINDS
-        for item in supplies.discovery.all(kind)
-        if every or item.state not in HIDDEN
-    ]
+    rows: list[ExtensionRow] = []
+    for kind in KINDS:
+        more = _packaged(supplies) if kind == "extension-modules" else ()
+        shown = (one for one in (*supplies.discovery.all(kind), *more) if every or one.state not in HIDDEN)
+        rows += [_row(one, tokens.get(one.path, 0) if one.state == "active" else 0) for one in shown]
+    return rows
 
 
 def _row(item: Item, tokens: int) -> ExtensionRow:
@@ -100,7 +100,7 @@ def extension_lines(rows: Sequence[ExtensionRow], warnings: Sequence[str]) -> li
             kind = row.kind
             lines += ["", f"{kind}:"] if lines else [f"{kind}:"]
         mark = f" [{MARKS[row.state]}]" if MARKS[row.state] else ""
-        tokens = f", {row.tokens:,} tokens" if row.tokens else ""
+        tokens = f", {row.tokens:,} token{'s' * (row.tokens > 1)}" if row.tokens else ""
         place = f"{row.path}:{row.line}" if row.line is not None else row.path
         lines.append(f"  {reveal_line(f'{row.name}{mark} ({row.provider}, {row.level}{tokens}) {place}')}")
         lines += [f"    {reveal_line(text)}" for text in (row.why, *row.notes) if text]
@@ -115,7 +115,8 @@ def toggle(name: str, paths: Paths, supplies: Supplies, *, on: bool) -> str:
         if not remove_from_list(paths, key, name):
             raise UsageError(f'"{name}" is not in {key}, in {paths.settings}.')
         return f"{name} is on from the next session."
-    known = {row.id for row in extension_rows(supplies, every=True)} | _packaged(paths, supplies)
+    rows = extension_rows(supplies, every=True)
+    known = {f"{kind}:{row.name}" for row in rows for kind in (row.kind, row.kind.removesuffix("s"))}
     if not is_provider and name not in known:
         raise UsageError(
             f'There is no "{name}"; name a provider or KIND:NAME, as in tau extensions list --all.'
@@ -124,12 +125,19 @@ def toggle(name: str, paths: Paths, supplies: Supplies, *, on: bool) -> str:
     return f"{name} is off from the next session; undo with tau extensions enable {name}."
 
 
-def _packaged(paths: Paths, supplies: Supplies) -> set[str]:
-    """The extensions in Python packages, and in plugins that are packages."""
-    found = sources.SourceList(supplies.discovery.cwd, ())
-    found.add_plugins(supplies.discovery)
-    found.add_packages(paths)
-    return {one.id for one in found.sources}
+def _packaged(supplies: Supplies) -> Iterator[Item]:
+    """The extensions in plugins that are packages, in settings and in installed Python packages."""
+    registry = supplies.discovery
+    yield from sources.plugin_modules(registry)
+    found = sources.SourceList(registry.cwd, ())
+    found.add_given(supplies.settings.extensions, "settings")
+    found.add_packages(registry.paths)
+    for one in found.sources:
+        source = Source(one.origin, one.file, "user")
+        yield registry.judge(Item(kind="extension-modules", name=one.name, source=source))
+    for path, why in found.problems:
+        source = Source("settings", path, "user")
+        yield Item(kind="extension-modules", name=path.name, source=source, state="invalid", why=why)
 
 
 def run_command(rest: str, supplies: Supplies, paths: Paths) -> str:

@@ -182,7 +182,7 @@ def file_rows(session: Session) -> list[tuple[str, str]]:
         for path, _, body in _FILES.findall(text):
             cut = _CUT.search(body)
             size = format_bytes(len(body.encode())) if cut is None else f"cut: {cut[1]}"
-            rows.append((path, f"{size}, about {text_tokens(body):,} tokens"))
+            rows.append((path, f"{size}, about {count(text_tokens(body), 'token')}"))
     return rows
 
 

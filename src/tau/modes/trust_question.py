@@ -86,9 +86,10 @@ def question(status: "TrustStatus") -> str:
     if not status.items:
         marked = "If you trust it, its instructions are no longer marked as untrusted."
         return f"Trust {root}?\nNothing in it could run. {marked}"
-    verb = "has changed what it could run" if status.known else "could run programs on this machine"
-    rows = [f"Trust this repository? {root} {verb}:", *_rows(status)]
-    return "\n".join([*rows, "Until you trust it, none of this runs."])
+    could, none = trust.effects(status.items, " on this machine")
+    verb = "has changed and could" if status.known else "could"
+    rows = [f"Trust this repository? {root} {verb} {could}:", *_rows(status)]
+    return "\n".join([*rows, f"Until you trust it, none of this {none}."])
 
 
 def report(status: "TrustStatus", *, full: bool = False) -> list[str]:
@@ -99,11 +100,12 @@ def report(status: "TrustStatus", *, full: bool = False) -> list[str]:
     if not status.items:
         state = "is trusted" if status.trusted else "is not trusted"
         return [f"{root} {state}; nothing in it could run."]
+    could, none = trust.effects(status.items)
     if status.trusted:
-        return [f"{root} is trusted. It may run:", *_item_rows(status, full=full)]
+        return [f"{root} is trusted. It may {could}:", *_item_rows(status, full=full)]
     state = "has changed since you trusted it" if status.known else "is not trusted"
     rows = _rows(status, full=full)
-    return [f"{root} {state}. It could run:", *rows, "None of this runs until you trust it."]
+    return [f"{root} {state}. It could {could}:", *rows, f"None of this {none} until you trust it."]
 
 
 def _rows(status: "TrustStatus", *, full: bool = False) -> list[str]:

@@ -1,6 +1,7 @@
 """Servers start once, fail with a name, are not asked for stale answers, and leave nothing behind."""
 
 import asyncio
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tau.backends.lsp.config import find_servers
 from tau.backends.lsp.documents import MAX_OPEN
 from tau.backends.lsp.pool import LanguageServers
 from tau.backends.lsp.protocol import LspError
+from tau.config.paths import Paths
 from tests.backends.lsp.servers import fake_spec, pool_of
+from tests.support.idle import until
 from tests.support.limits import HANG_S
 
 
@@ -246,3 +250,43 @@ def test_the_oldest_files_are_closed(tmp_path: Path) -> None:
             assert tmp_path / "0.txt" not in server.documents
 
     asyncio.run(main())
+
+
+def test_an_idle_server_ends_and_starts_again_when_needed(tmp_path: Path) -> None:
+    idle, used = fake_spec(), replace(fake_spec(), name="used")
+
+    async def main() -> None:
+        async with pool_of(tmp_path, idle, used, idle_s=0.05) as pool:
+            first = await pool.server(idle)
+            (await pool.server(used)).used_at += HANG_S
+            await until(lambda: first.gone.done(), HANG_S, lambda: "it still runs")
+            with pytest.raises(ProcessLookupError):
+                os.kill(first.pid, 0)
+            assert pool.running(idle) is None and pool.running(used) is not None
+            assert (await pool.server(idle)).pid != first.pid
+
+    asyncio.run(main())
+
+
+def test_the_nearest_file_wins_field_by_field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository, home, user = tmp_path / "repository", tmp_path / "home", tmp_path / "user"
+    work = repository / "inner"
+    (repository / ".git").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(user))
+    paths = Paths(home)
+    assert find_servers(repository, paths, os.environ, trusted=True).idle_s == 15 * 60
+    names = ("lsp.json", ".lsp.json", "lsp.yaml", "lsp.yml", ".tau/lsp.json")
+    places = [*(work / name for name in names), repository / "lsp.json", repository / ".tau/lsp.json"]
+    places += [home / "lsp.json", home / "plugins/a/lsp.json", user / "lsp.json"]
+    for number, place in enumerate(places):
+        mine: dict[str, Any] = {"command": "sh", "fileTypes": [".my"], "args": [str(number)]}
+        if place == places[-1]:
+            mine["initOptions"] = {"far": True}
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(json.dumps({"servers": {"mine": mine}, "idleTimeoutMs": number * 1000}))
+    for number, place in enumerate(places):
+        found = find_servers(work, paths, os.environ, trusted=True)
+        [spec] = [each for each in found.usable if each.name == "mine"]
+        assert (spec.args, found.idle_s) == ((str(number),), number)
+        assert spec.init_options == {"far": True}  # fields that nearer files leave out
+        place.unlink()

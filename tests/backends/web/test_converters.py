@@ -86,7 +86,7 @@ def test_an_installed_program_reads_the_page_from_its_input(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / name
-    program.write_text('#!/bin/sh\necho "$@"\ncat\n')
+    program.write_text('#!/bin/sh\necho "$@"\necho a warning >&2\ncat\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin")
     arguments = " ".join(converters.PROGRAMS[name][1:])
@@ -94,7 +94,13 @@ def test_an_installed_program_reads_the_page_from_its_input(
 
 
 @pytest.mark.parametrize(
-    ("script", "why"), [("exit 3", "found no text"), ("true", "found no text"), ("", "not installed")]
+    ("script", "why"),
+    [
+        ("echo a; echo no such module >&2; exit 3", r"exited with code 3: no such module\."),
+        ("exit 3", r"exited with code 3\."),
+        ("true", "found no text"),
+        ("", "not installed"),
+    ],
 )
 def test_a_program_that_fails_is_an_error(
     script: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

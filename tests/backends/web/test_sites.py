@@ -16,6 +16,19 @@ from tau.backends.web.worker import PageWorker
 from tau.base.run import LocalRunner
 
 GITHUB = "api.github.com/repos/a/b"
+WATCH_PAGE = "www.youtube.com/watch?v=abcdefghijk"
+
+
+def watch_page(*tracks: Mapping[str, Any]) -> str:
+    """A watch page as its player reads it, with these caption tracks."""
+    player = {
+        "captions": {"playerCaptionsTracklistRenderer": {"captionTracks": tracks}},
+        "videoDetails": {"lengthSeconds": "90", "shortDescription": "About rain"},
+    }
+    data = json.encode(player).decode()
+    return f"<script>var ytInitialPlayerResponse = {data};var meta = document;</script>"
+
+
 # The address of a page, what the API answers by address, and what the text must have.
 CASES: dict[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
     "github-file": (
@@ -460,9 +473,29 @@ CASES: dict[str, tuple[str, Mapping[str, Any], tuple[str, ...]]] = {
             "www.youtube.com/oembed?format=json&url=https%3A%2F%2Fwww.youtube.com%2Fwatch%3Fv%3Dabcdefghijk": {
                 "title": "A talk",
                 "author_name": "Eve",
-            }
+            },
+            WATCH_PAGE: watch_page(
+                {"baseUrl": "/api/timedtext?lang=en&kind=asr", "languageCode": "en", "kind": "asr"},
+                {"baseUrl": "/api/timedtext?lang=de", "languageCode": "de"},
+                {"baseUrl": "/api/timedtext?lang=en&fmt=srv3", "languageCode": "en-GB"},
+            ),
+            "www.youtube.com/api/timedtext?lang=en&fmt=json3": {
+                "wireMagic": "pb3",
+                "events": [
+                    {"tStartMs": 0, "dDurationMs": 900, "id": 1},
+                    {"tStartMs": 80, "segs": [{"utf8": "Hello"}, {"utf8": " everybody", "tOffsetMs": 40}]},
+                    {"tStartMs": 29_000, "segs": [{"utf8": "\n"}]},
+                    {"tStartMs": 29_500, "segs": [{"utf8": "and\nwelcome."}]},
+                    {"tStartMs": 75_000, "segs": [{"utf8": "Questions?"}]},
+                ],
+            },
         },
-        ("# A talk", "Channel: Eve"),
+        (
+            "# A talk",
+            "Channel: Eve",
+            "Seconds: 90\n\nAbout rain",
+            "## Transcript (en-GB)\n\n[0:00] Hello everybody and welcome.\n\n[1:00] Questions?\n",
+        ),
     ),
     "readthedocs": (
         "readthedocs.org/projects/pip/",
@@ -507,14 +540,14 @@ class Recorded(WebClient):
         )
 
 
-def read(address: str, answers: Mapping[str, Any]) -> tuple[str, Recorded]:
-    async def main() -> tuple[str, Recorded]:
+def read(address: str, answers: Mapping[str, Any]) -> tuple[str, list[str], Recorded]:
+    async def main() -> tuple[str, list[str], Recorded]:
         url, runner, client = parse_web_url(f"https://{address}"), LocalRunner(), Recorded(answers)
         site = site_handlers.find_site(url)
         assert site is not None
         worker = PageWorker(runner)
         try:
-            return await site_handlers.read_site(site, url, client, worker), client
+            return *await site_handlers.read_site(site, url, client, worker), client
         finally:
             await worker.close()
             runner.close()
@@ -532,7 +565,8 @@ def test_a_page_is_made_of_what_the_api_says(name: str) -> None:
     url = parse_web_url(f"https://{address}")
     site = site_handlers.find_site(url)
     assert site is not None and site.name == name
-    text, client = read(address, answers)
+    text, notes, client = read(address, answers)
+    assert notes == []
     for part in expected:
         assert part in text
     assert "{" not in text.replace('{"k": 1}', "")

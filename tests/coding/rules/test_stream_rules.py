@@ -9,7 +9,7 @@ import pytest
 
 from tau import Session, SessionOptions, create_session
 from tau.agent.events import AgentEvent, RulesTriggered
-from tau.ai.faux import Act, Faux, FauxStep, Say, Use, Wait
+from tau.ai.faux import Act, Fail, Faux, FauxStep, Say, Use, Wait
 from tau.ai.wire import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
 from tau.base.errors import ProviderError
 from tau.coding.rules.rule import RuleFile, make_rule
@@ -114,8 +114,6 @@ def test_prose_reminder_follows_the_answer(tmp_path: Path) -> None:
 
 
 def test_failed_answer_leaves_no_reminder(tmp_path: Path) -> None:
-    from tau.ai.faux import Fail
-
     script: list[list[FauxStep]] = [
         [write("print(1)\n"), Fail(ProviderError("no"))],
         [write("print(2)\n")],
@@ -180,6 +178,39 @@ def test_escape_during_the_wait_wins(tmp_path: Path) -> None:
     run = Stopped([[Say("sorry, no"), Wait(None)], [Say("never asked")]], NO_SORRY)
     run.go(tmp_path, "go")
     assert len(run.faux.requests) == 1
+
+
+def test_switch_to_another_session_during_the_wait_wins(tmp_path: Path) -> None:
+    class Left(Run):
+        async def prompt(self, session: Session, text: str) -> None:
+            closing: list[asyncio.Task[None]] = []
+
+            def leave(event: AgentEvent) -> None:
+                if isinstance(event, RulesTriggered):
+                    closing.append(asyncio.get_running_loop().create_task(session.close()))
+
+            session.subscribe(leave)
+            outcome = await session.prompt(text)
+            await closing[0]
+            assert outcome.aborted
+
+    run = Left([[Say("sorry, no"), Wait(None)], [Say("never asked")]], NO_SORRY)
+    run.go(tmp_path, "go")
+    assert len(run.faux.requests) == 1
+
+
+def test_failure_of_the_retry_is_reported_and_the_rule_is_not_lost(tmp_path: Path) -> None:
+    class Failing(Run):
+        async def prompt(self, session: Session, text: str) -> None:
+            outcome = await session.prompt(text)
+            failures.append(str(outcome.error))
+
+    failures: list[str] = []
+    fails = Fail(ProviderError("The server is gone."))
+    run = Failing([[Say("sorry")], [fails], [Say("fine")]], NO_SORRY, settings={"retry.enabled": False})
+    run.go(tmp_path, "go", "again")
+    assert "The server is gone." in failures[0] and failures[1] == "None"
+    assert len(run.hidden(1)) == len(run.hidden(2)) == 1
 
 
 def test_message_typed_during_the_wait_goes_with_the_retry(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Which skills are offered, and what their front matter means."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -9,8 +10,11 @@ from typing import Any
 import pytest
 
 from tau.ai.faux import FAUX_MODEL
+from tau.coding.skills.listing import list_skills
+from tau.coding.skills.urls import SkillUrls
 from tau.config.discovery.capabilities import skill_faults
 from tau.config.discovery.front_matter import parse_front_matter
+from tests.coding.context import CallContext
 from tests.coding.skills.skill_files import catalog, put_skill, supplies
 
 HOME_SKILLS = (".tau/agent", ".pi/agent", ".claude", ".codex", ".agents")
@@ -121,6 +125,69 @@ def test_recent_use_is_remembered_and_damage_is_ignored(tmp_path: Path) -> None:
     record.write_text("{")
     assert found.used() == {}
     found.record_use("x")  # says so in the log only
+
+
+LIKE_PUBLIC_ONES: dict[str, tuple[str, str, dict[str, str]]] = {
+    # name: the rest of the front matter, the body, other files; in the shapes that published skills have
+    "spreadsheets": (
+        "description: '"
+        + "Create, edit and check spreadsheets (.xlsx, .csv): formulas, charts. " * 12
+        + "'\n"
+        "license: Proprietary. LICENSE.txt has complete terms\n",
+        "# Sheets\n\n1. Run `python scripts/recalc.py FILE`.\n2. Read [formulas](references/formulas.md).\n",
+        {"LICENSE.txt": "Terms.\n", "scripts/recalc.py": "print('ok')\n", "references/formulas.md": "=SUM\n"},
+    ),
+    "web-tests": (
+        "description: >-\n  Drive a local web page in a browser:\n  click, type, take screenshots.\n"
+        "license: Apache-2.0\nallowed-tools: Bash(python:*) Read\n",
+        "Use `scripts/with_server.py --help` first.\n",
+        {"scripts/with_server.py": "import sys\n", "examples/nested/deep/form.py": "click()\n"},
+    ),
+    "house-style": (
+        "description: |\n  Colors and type of the company.\n  Use for slides and pages.\n"
+        "metadata:\n  author: design\n  version: '1.2'\n",
+        "Ink is #111.\n",
+        {"assets/logo.svg": "<svg/>\n", "templates/page.html": "<main>\n"},
+    ),
+    "server-builder": (
+        "description: 'Guide to write servers for agents: when the user asks to connect an API'\n"
+        "compatibility: Needs Python 3.11 and network access\n",
+        "## Phases\n\nRead reference/python.md, then evaluate with scripts/evaluation.py.\n",
+        {"reference/python.md": "FastAPI.\n", "scripts/requirements.txt": "httpx\n"},
+    ),
+    "commit-helper": (
+        "description: Write commit messages. Use when: the user commits\n"
+        "allowed-tools:\n  - Bash(git diff:*)\n  - Read\ndisable-model-invocation: true\n",
+        "Look at $ARGUMENTS.\n",
+        {},
+    ),
+}
+
+
+def test_skills_in_the_shape_of_public_ones_are_offered_with_their_files(ctx: CallContext) -> None:
+    folder = Path(os.environ["HOME"]) / ".claude/skills"
+    for name, (head, body, files) in LIKE_PUBLIC_ONES.items():
+        for inner, text in {"SKILL.md": f"---\nname: {name}\n{head}---\n{body}", **files}.items():
+            (folder / name / inner).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name / inner).write_text(text)
+    found = catalog(ctx.cwd)
+    assert sorted(skill.name for skill in found.skills) == sorted(LIKE_PUBLIC_ONES)
+    listing = list_skills(found.skills, 10_000, {}).text
+    for words in ("formulas, charts.", "Drive a local web page in a browser: click, type", "connect an API"):
+        assert words in listing
+    assert "Colors and type of the company. Use for slides" in listing
+    assert "commit-helper" not in listing and "Bash(" not in listing
+    items = {item.name: item for item in supplies(ctx.cwd).discovery.all("skills")}
+    assert {item.state for item in items.values()} == {"active"}
+    notes = {name: item.notes for name, item in items.items() if item.notes}
+    assert list(notes) == ["commit-helper"] and "line by line" in notes["commit-helper"][0]
+    ctx.urls.register(SkillUrls(found))
+    for name, (_, body, files) in LIKE_PUBLIC_ONES.items():
+        if name != "commit-helper":
+            inner = {"": body, **{f"/{path}": text for path, text in files.items()}}
+            for path, text in inner.items():
+                read = asyncio.run(ctx.urls.resolve(f"skill://{name}{path}", ctx)).data.decode()
+                assert read.endswith(text)
 
 
 SKILLS: list[tuple[str, str]] = [

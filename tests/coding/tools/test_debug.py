@@ -94,6 +94,20 @@ def test_a_stop_shows_source_frames_and_locals(tmp_path: Path, program: Path) ->
     assert ended == "The program ended with exit code 0.\nOutput since then:\n[stdout] three"
 
 
+@pytest.mark.parametrize(("name", "data"), [("a.out", b"\x7fELF"), ("app-1.2", b"\x7fELF"), ("a.txt", b"hi")])
+def test_a_binary_is_debugged_natively_whatever_its_name(tmp_path: Path, name: str, data: bytes) -> None:
+    use_fake()
+    path = Path(os.environ["TAU_HOME"]) / "dap.json"
+    fake = json.loads(path.read_text())["adapters"]["fake"]
+    others = {key: {"disabled": True} for key in ("gdb", "lldb-dap", "codelldb")}
+    write_adapters(fake={**fake, "isNative": True}, **others)
+    (tmp_path / "main.x").write_text("one\n")
+    (tmp_path / name).write_bytes(data)
+    [text] = results(tmp_path, debug("launch", program=name))
+    wanted = "Launched with fake." if data != b"hi" else "No debugger adapter available."
+    assert text.startswith(wanted)
+
+
 def test_a_launch_with_a_line_runs_to_it(tmp_path: Path, program: Path) -> None:
     use_fake()
     [text] = results(tmp_path, debug("launch", program="main.x", file="main.x", line=2, condition="n > 1"))

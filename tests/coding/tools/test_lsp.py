@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import tau
@@ -266,6 +267,34 @@ def test_a_checker_of_the_project_waits_for_trust(tmp_path: Path) -> None:
     ]
     commands = [check.command for check in project_checks(tmp_path, trusted=False)]
     assert not any(command.startswith("node_modules") for command in commands)
+
+
+def test_the_workspace_is_all_servers_but_not_programs_that_print(tmp_path: Path) -> None:
+    use_fake()
+    path = Path(os.environ["TAU_HOME"]) / "lsp.json"
+    fake = json.loads(path.read_text())["servers"]["fake"]
+    rows = {"fake": fake, "linter": {**fake, "isLinter": True}, "printer": {**fake, "printsJson": True}}
+    path.write_text(json.dumps({"servers": rows}))
+    (tmp_path / "a.txt").touch()
+    able, reloaded = results(tmp_path, lsp("capabilities", file="*"), lsp("reload", file="*"))
+    assert "fake:\n" in able and "linter:\n" in able and "printer" not in able
+    assert reloaded == "Restarted fake\nRestarted linter"
+
+
+def test_details_have_the_request(tmp_path: Path) -> None:
+    use_fake()
+    (tmp_path / "a.txt").write_text("one\n")
+
+    async def main() -> Any:
+        options, _ = session_of(tmp_path, lsp("hover", file="a.txt", line=1, symbol="one"))
+        async with tau.create_session(options) as session:
+            await session.prompt("go")
+            [result] = [each for each in session.log.messages() if isinstance(each, ToolResultMessage)]
+        return json.loads(msgspec.json.encode(result.details))
+
+    details = asyncio.run(main())
+    assert details["request"] == {"action": "hover", "file": "a.txt", "line": 1, "symbol": "one"}
+    assert (details["success"], details["serverName"]) == (True, "fake")
 
 
 def test_an_answer_of_an_unknown_form_is_an_error(tmp_path: Path) -> None:

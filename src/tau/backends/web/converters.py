@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from msgspec import DecodeError, json
 
@@ -10,6 +11,7 @@ from tau.backends.web.client import GuardedRequest, WebClient
 from tau.base.programs import find_program
 from tau.base.run import OUTSIDE, Limits, Runner, capture
 from tau.base.sizes import MIB
+from tau.base.text import clean_line, shortened
 
 SECONDS = 15.0
 REMOTE_HOSTS = {"jina": "r.jina.ai", "parallel": "api.parallel.ai"}
@@ -23,19 +25,30 @@ async def read_locally(name: str, source: str, run: Runner) -> str:
     """Raises WebError."""
     program = find_program(PROGRAMS[name][0])
     if program is None:
-        raise WebError(f"{name} is not installed.")
+        raise WebError("it is not installed.")
     command = [program, *PROGRAMS[name][1:]]
     data = source.encode("utf-8", "replace")
-    try:
-        async with await run.start(
-            command, cwd=Path("/"), limits=Limits(timeout=SECONDS), stdin=data, sandbox=OUTSIDE
-        ) as process:
-            done = await capture(process, max_bytes=16 * MIB)
-    except OSError as error:
-        raise WebError(f"{name} cannot be started ({error.strerror}).") from error
+    with TemporaryFile() as errors:  # warnings are no part of the page
+        try:
+            async with await run.start(
+                command,
+                cwd=Path("/"),
+                limits=Limits(timeout=SECONDS),
+                stdin=data,
+                stderr=errors.fileno(),
+                sandbox=OUTSIDE,
+            ) as process:
+                done = await capture(process, max_bytes=16 * MIB)
+        except OSError as error:
+            raise WebError(f"it cannot be started ({error.strerror}).") from error
+        errors.seek(0)
+        said = errors.read(MIB).decode("utf-8", "replace").split("\n")
+    if done.exit.code != 0:
+        last = next((shortened(clean_line(line), 200) for line in reversed(said) if line.strip()), "")
+        raise WebError(f"it exited with code {done.exit.code}: {last}".removesuffix(": ") + ".")
     text = done.output.decode("utf-8", "replace")
-    if done.exit.code != 0 or not text.strip():
-        raise WebError(f"{name} found no text.")
+    if not text.strip():
+        raise WebError("it found no text.")
     return text
 
 

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 from msgspec import DecodeError, Struct, convert, json
 
 from tau.backends.web.addresses import WebError, WebUrl, parse_web_url
+from tau.backends.web.captions import caption_track, player_data, transcript
 from tau.backends.web.client import GuardedRequest, WebClient
 from tau.backends.web.plain_text import plain_text
 from tau.backends.web.site_templates import SEPARATOR, Rendering, look_up, render
@@ -23,6 +24,7 @@ from tau.backends.web.worker import PageWorker
 from tau.base.sizes import MIB
 
 FOLDER = Path(__file__).parent / "site_data"
+TRACKS = "captions.playerCaptionsTracklistRenderer.captionTracks"
 MAX_ANSWER_BYTES = 8 * MIB
 SECONDS = 10.0
 
@@ -31,7 +33,7 @@ class Site(Struct, frozen=True, kw_only=True):
     """`match` is a pattern for `host/path?query`. `optional` requests may fail. `body` makes them POST.
 
     Requests may use groups of the match, `host`, and answers of earlier requests. If an answer lacks
-    `needs`, there is no such page.
+    `needs`, there is no such page. `captions` is the page that names a video's caption tracks.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Site(Struct, frozen=True, kw_only=True):
     body: str = ""
     headers: dict[str, str] = {}
     needs: str = ""
+    captions: str = ""
     template: str
 
 
@@ -59,7 +62,7 @@ def site_hosts(url: WebUrl) -> list[str]:
     site = find_site(url)
     if site is None:
         return []
-    addresses = (*site.requests.values(), *site.optional.values())
+    addresses = (*site.requests.values(), *site.optional.values(), site.captions)
     hosts = [re.match(r"https?://([^/{}]+)/", address) for address in addresses]
     return list(dict.fromkeys(found[1].partition(":")[0] for found in hosts if found is not None))
 
@@ -70,8 +73,8 @@ def _match(site: Site, url: WebUrl) -> re.Match[str] | None:
     return re.fullmatch(site.match, f"{url.host.removeprefix('www.')}{url.target.rstrip('/')}")
 
 
-async def read_site(site: Site, url: WebUrl, client: WebClient, worker: PageWorker) -> str:
-    """Markdown. Raises WebError if the site's API fails."""
+async def read_site(site: Site, url: WebUrl, client: WebClient, worker: PageWorker) -> tuple[str, list[str]]:
+    """Markdown and notes. Raises WebError if the site's API fails."""
     found = _match(site, url)
     assert found is not None
     values: dict[str, Any] = {name: unquote(value or "") for name, value in found.groupdict().items()}
@@ -85,10 +88,28 @@ async def read_site(site: Site, url: WebUrl, client: WebClient, worker: PageWork
             values[name] = None
     if site.needs and look_up(values, site.needs) in (None, "", [], {}):
         raise WebError(f"the API of {site.name} has no such page.")
+    notes = []
+    if site.captions:
+        try:
+            await _add_transcript(site, values, client)
+        except WebError as error:
+            notes.append(f"no transcript: {error}")
     rendering = Rendering()
     text = render(site.template, values, rendering)
     text = _fill(text, await _converted(rendering.html, str(url), worker))
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n", notes
+
+
+async def _add_transcript(site: Site, values: dict[str, Any], client: WebClient) -> None:
+    page = await _ask(site, site.captions, values, client)
+    values["player"] = player_data(page if isinstance(page, str) else "")
+    address, language = caption_track(look_up(values["player"], TRACKS))
+    own = parse_web_url(site.captions.partition("{")[0])
+    track = parse_web_url(address, own)
+    if track.origin != own.origin:  # only hosts that were declared
+        raise WebError(f"its captions are on another host, {track.host}.")
+    answer = await _ask(site, "{track|raw}", {"track": str(track)}, client)
+    values |= {"language": language, "transcript": transcript(answer)}
 
 
 async def _ask(site: Site, address: str, values: Mapping[str, Any], client: WebClient) -> Any:

@@ -9,6 +9,7 @@ from tau.backends.dap.config import AdapterSpec, FoundAdapters
 from tau.base.errors import ToolError
 
 NATIVE = ("gdb", "lldb-dap")
+BINARY = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"MZ")  # ELF, Mach-O, PE: whatever the name, as in a.out
 # The suffix that a script without one would have, by the name of its interpreter.
 INTERPRETERS = {"python": ".py", "node": ".js", "ruby": ".rb", "bash": ".sh", "sh": ".sh", "php": ".php"}
 
@@ -21,7 +22,7 @@ def adapter_for_launch(found: FoundAdapters, name: str | None, program: Path) ->
     matching = [spec for spec in found.usable if spec.matches(Path(f"x{suffix}"))] if suffix else []
     if matching:
         return min(matching, key=lambda spec: not spec.fits)
-    if not suffix and program.is_file():
+    if program.is_file() and (not suffix or _head(program).startswith(BINARY)):
         for each in (*NATIVE, *(spec.name for spec in found.usable if spec.is_native)):
             for spec in found.usable:
                 if spec.name == each:
@@ -65,12 +66,16 @@ def _installed(found: FoundAdapters) -> str:
     return f"Installed adapters: {', '.join(spec.name for spec in found.usable) or 'none'}."
 
 
-def _script_suffix(program: Path) -> str:
+def _head(program: Path) -> bytes:
     try:
         with program.open("rb") as file:
-            first = file.read(100).partition(b"\n")[0].decode("utf-8", "replace")
+            return file.read(100)
     except OSError:
-        return ""
+        return b""
+
+
+def _script_suffix(program: Path) -> str:
+    first = _head(program).partition(b"\n")[0].decode("utf-8", "replace")
     if not first.startswith("#!"):
         return ""
     words = [os.path.basename(word).rstrip("0123456789.") for word in first[2:].split()]  # noqa: PTH119

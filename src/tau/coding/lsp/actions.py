@@ -1,14 +1,12 @@
 """The actions of the tool `lsp` that only look."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import DecodeError, json
 
 from tau.backends.lsp.client import LanguageServer
-from tau.backends.lsp.config import ServerSpec
 from tau.backends.lsp.file_watch import FileWatch
 from tau.backends.lsp.lspmux import TEXTS
 from tau.backends.lsp.pool import LanguageServers
@@ -262,7 +260,7 @@ async def status_text(servers: LanguageServers) -> str:
         parts = [f"{row.name}: {row.state}"]
         if row.pid:
             memory = f", {format_bytes(row.memory_bytes)}" if row.memory_bytes else ""
-            parts.append(f"(pid {row.pid}{memory}, {row.open_files} open files)")
+            parts.append(f"(pid {row.pid}{memory}, {counted(row.open_files, 'open file')})")
         if row.why:
             parts.append(f"- {row.why}" if row.state == "missing" else f"- last error: {row.why}")
         lines.append(" ".join(parts))
@@ -274,13 +272,8 @@ async def status_text(servers: LanguageServers) -> str:
 
 async def reload(asked: LspCall) -> str:
     await asked.servers.look_again(force=asked.is_workspace)
-    specs: Sequence[ServerSpec] = (
-        [spec for spec in asked.servers.found.usable if not spec.is_linter]
-        if asked.is_workspace
-        else [asked.servers.primary(asked.path())]
-    )
     lines = []
-    for spec in specs:
+    for spec in asked.specs() if asked.is_workspace else [asked.servers.primary(asked.path())]:
         try:
             lines.append(await asked.servers.reload(spec))
         except (LspError, JsonRpcError) as error:
@@ -290,7 +283,7 @@ async def reload(asked: LspCall) -> str:
 
 async def capabilities(asked: LspCall) -> str:
     parts = []
-    for spec in await asked.specs():
+    for spec in asked.specs():
         try:
             server = await asked.servers.server(spec)
         except (LspError, JsonRpcError) as error:

@@ -36,7 +36,7 @@ LspAction = Literal[
 ]
 
 
-class LspParams(Struct, frozen=True):
+class LspParams(Struct, frozen=True, omit_defaults=True):
     action: LspAction
     file: Annotated[str | None, Meta(title="File; for diagnostics also a glob; `*` for the workspace")] = None
     line: Annotated[int | None, Meta(title="Line, from 1")] = None
@@ -51,6 +51,7 @@ class LspParams(Struct, frozen=True):
 class LspDetails(Struct, frozen=True, rename="camel", kw_only=True):
     action: LspAction
     success: bool = True
+    request: LspParams
     server_name: str | UnsetType = UNSET
     diagnostics: list[DiagnosticRow] | UnsetType = UNSET
     servers: list[ServerRow] | UnsetType = UNSET
@@ -87,12 +88,13 @@ class LspCall:
         self.server_name = server.name
         return server
 
-    async def specs(self) -> list[ServerSpec]:
-        """The servers of the file, or all."""
+    def specs(self) -> list[ServerSpec]:
+        """The servers of the file, or all; linters too, but not programs that only print."""
         if self.is_workspace:
-            return list(self.servers.found.usable)
+            return [spec for spec in self.servers.found.usable if not spec.prints_json]
         path = self.path()
-        return self.servers.for_file(path) or [self.servers.primary(path)]
+        primary = self.servers.primary(path)
+        return [spec for spec in self.servers.for_file(path) if not spec.prints_json] or [primary]
 
     async def position(self, server: LanguageServer, path: Path) -> dict[str, Any]:
         """The document and position in question, after the server has the file. Raises ToolError."""

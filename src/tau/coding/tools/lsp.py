@@ -75,6 +75,7 @@ class Lsp(Tool[LspParams]):
             text = with_notice(cut.text, notice(cut.truncation, more="ask for less"))
         details = LspDetails(
             action=params.action,
+            request=params,
             server_name=asked.server_name or UNSET,
             diagnostics=asked.rows or UNSET,
             servers=self._servers.rows() if params.action == "status" else UNSET,

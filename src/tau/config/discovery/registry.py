@@ -168,7 +168,7 @@ class CapabilityRegistry:
         files: dict[tuple[int, int], Item] = {}
         settled = []
         for _, item in sorted(found, key=place):
-            current = self._judge(item)
+            current = self.judge(item)
             if current.state == "active":
                 twin = files.setdefault(current.identity, current) if any(current.identity) else current
                 winner = winners.setdefault(current.name, current) if capability.named else current
@@ -179,7 +179,8 @@ class CapabilityRegistry:
             settled.append(current)
         return settled
 
-    def _judge(self, item: Item) -> Item:
+    def judge(self, item: Item) -> Item:
+        """With the state that settings, its own faults and trust give it."""
         if item.state != "active":
             return item
         if item.source is not None and item.source.provider in self.options.disabled_providers:

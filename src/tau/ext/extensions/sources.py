@@ -5,14 +5,18 @@ import os
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tau.base import log
 from tau.base.errors import ExtensionError, UsageError
 from tau.base.files import modified_ns, typed_path, write_atomic
+from tau.base.sizes import MIB
+from tau.config.discovery.capabilities import Item, Source
 from tau.config.discovery.registry import CapabilityRegistry
 from tau.config.paths import Paths
 from tau.ext.extensions.extension import ExtensionSource, Origin, SourceKind
@@ -57,13 +61,13 @@ class SourceList:
 
     def add_plugins(self, registry: CapabilityRegistry) -> None:
         """Plugins that are Python packages themselves."""
-        for root in registry.roots():
-            if root.provider.id == "tau-plugins" and (root.level == "user" or registry.options.trusted):
-                try:
-                    for source in _package(Path(root.path), "plugin", "extension"):
-                        self._append(msgspec.structs.replace(source, plugin=Path(root.path)))
-                except (OSError, ExtensionError) as error:
-                    self.problems.append((Path(root.path), str(error)))
+        for item in plugin_modules(registry):
+            if item.state == "active" and item.source is not None:
+                package, plugin = item.path.parent, item.source.plugin
+                source = ExtensionSource(item.name, item.path, "plugin", package=package, plugin=plugin)
+                self._append(described(source, item.fields))
+            elif item.state == "invalid" and item.trusted:
+                self.problems.append((item.path, item.why))
 
     def add_given(self, names: Iterable[str], origin: Origin, kind: SourceKind = "extension") -> None:
         """Paths that the user wrote: relative to the folder, with `~`. Raises UsageError."""
@@ -95,7 +99,7 @@ class SourceList:
         if not found and not quiet:
             self.problems.append((path, "It has no Python extension."))
         for source in found:
-            self._append(msgspec.structs.replace(source, plugin=plugin))
+            self._append(replace(source, plugin=plugin))
 
     def add_packages(self, paths: Paths) -> None:
         """The entry points `tau.extensions` of installed packages."""
@@ -140,36 +144,63 @@ def _sources(path: Path, origin: Origin, kind: SourceKind) -> Iterator[Extension
             yield described(ExtensionSource(entry.stem, entry, origin, kind))
 
 
+def plugin_modules(registry: CapabilityRegistry) -> Iterator[Item]:
+    """What the pyproject.toml of a plugin names, or its `__init__.py`; nothing that discovery has found."""
+    known = {os.path.realpath(item.path) for item in registry.all("extension-modules")}
+    for root in [one for one in registry.roots() if one.provider.id == "tau-plugins"]:
+        folder, trusted = Path(root.path), root.level != "project" or registry.options.trusted
+        source = Source(root.provider.id, folder, root.level, folder)
+        item = Item(kind="extension-modules", name=folder.name, source=source, trusted=trusted)
+        try:
+            real = Path(os.path.realpath(folder / "pyproject.toml"))
+            if not trusted and not real.is_relative_to(os.path.realpath(registry.root)):
+                raise ExtensionError("It links to a place outside the project.", source=str(folder))
+            for name, file, table in _package_files(folder):
+                if not known & {os.path.realpath(file), os.path.realpath(file.parent)}:
+                    place = replace(source, path=file)
+                    yield registry.judge(replace(item, name=name, source=place, fields=table))
+        except (OSError, ExtensionError, ValueError) as error:
+            yield replace(item, state="invalid", why=str(error))
+
+
 def _package(folder: Path, origin: Origin, kind: SourceKind) -> Iterator[ExtensionSource]:
+    for name, file, table in _package_files(folder):
+        yield described(ExtensionSource(name, file, origin, kind, package=file.parent), table)
+
+
+def _package_files(folder: Path) -> Iterator[tuple[str, Path, dict[str, Any]]]:
     """What pyproject.toml names, or else `__init__.py`."""
     table = project_table(folder)
     named = table.get("extensions")
     if isinstance(named, list):
-        for name in named:
-            file = (folder / str(name)).resolve()
+        for name in dict.fromkeys(map(str, named)):
+            file = Path(os.path.realpath(folder / name))
             file = file / "__init__.py" if file.is_dir() else file
-            if not file.is_relative_to(folder.resolve()) or not file.is_file():
+            if not file.is_relative_to(os.path.realpath(folder)) or not file.is_file():
                 raise ExtensionError(
                     f'pyproject.toml names "{name}", which is not in the folder.', source=str(folder)
                 )
-            own = folder.name if len(named) == 1 else f"{folder.name}/{file.stem}"
-            yield described(ExtensionSource(own, file, origin, kind, package=file.parent), table)
+            yield folder.name if len(named) == 1 else f"{folder.name}/{file.stem}", file, table
     elif (file := folder / "__init__.py").is_file():
-        yield described(ExtensionSource(folder.name, file, origin, kind, package=folder), table)
+        yield folder.name, file, table
 
 
 def project_table(folder: Path) -> dict[str, Any]:
     """`[tool.tau]` of a folder's pyproject.toml, with `requires` from the project's dependencies."""
-    try:
-        content = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    file = folder / "pyproject.toml"
+    if not file.is_file():
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    try:
+        if file.stat().st_size > MIB:
+            raise ExtensionError("pyproject.toml is too large.", source=str(folder))
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        tool, project = (msgspec.convert(content.get(key, {}), dict[str, Any]) for key in ("tool", "project"))
+        table = msgspec.convert(tool.get("tau", {}), dict[str, Any])
+        listed = msgspec.convert(project.get("dependencies", []), list[str])
+    except (ValueError, RecursionError) as error:
         raise ExtensionError(f"pyproject.toml cannot be read: {error}", source=str(folder)) from error
-    table = content.get("tool", {}).get("tau", {})
-    listed = content.get("project", {}).get("dependencies", [])
-    needed = [one for one in listed if isinstance(one, str) and one.replace("_", "-").startswith("tau-agent")]
-    return {**({"requires": needed[0]} if needed else {}), **(table if isinstance(table, dict) else {})}
+    needed = [one for one in listed if one.replace("_", "-").startswith("tau-agent")]
+    return {**({"requires": needed[0]} if needed else {}), **table}
 
 
 def described(source: ExtensionSource, table: dict[str, Any] | None = None) -> ExtensionSource:
@@ -178,7 +209,7 @@ def described(source: ExtensionSource, table: dict[str, Any] | None = None) -> E
     text = source.file.read_text(encoding="utf-8", errors="replace")
     if any(name in text for name in FIELDS):
         fields |= constants(text)
-    return msgspec.structs.replace(
+    return replace(
         source,
         requires=str(fields.get("requires") or ""),
         activation=tuple(map(str, fields.get("activation") or ())),
@@ -195,16 +226,12 @@ def constants(text: str) -> dict[str, Any]:
     found = {}
     for node in body:
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in FIELDS:
-                pass
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if name in FIELDS:
-                pass
-            case _:
-                continue
-        try:
-            found[name] = ast.literal_eval(value)
-        except ValueError:
-            continue
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if name in FIELDS:
+                with suppress(ValueError):
+                    found[name] = ast.literal_eval(value)
     return found
 
 

@@ -63,7 +63,10 @@ def status_lines(rows: Sequence[HookStatus]) -> list[str]:
         if row.why:
             lines.append(f"  {row.why}")
         if row.runs:
-            times = "once" if row.runs == 1 else f"{row.runs} times"
-            failed = f", failed {row.failures}" if row.failures else ""
-            lines.append(f"  ran {times}{failed}; last: {row.last}, {row.ms} ms")
+            failed = f", failed {_times(row.failures)}" if row.failures else ""
+            lines.append(f"  ran {_times(row.runs)}{failed}; last: {row.last}, {row.ms} ms")
     return lines
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"

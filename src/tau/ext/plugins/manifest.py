@@ -3,9 +3,9 @@
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
-from msgspec import DecodeError, Struct, json
+from msgspec import DecodeError, Struct, convert, json
 
 from tau.base.errors import TauError
 from tau.base.text import reveal_line, shortened
@@ -28,6 +28,7 @@ RUNS: dict[Kind, str] = {
     "mcps": "MCP servers",
 }
 SHOWN: tuple[Kind, ...] = ("skills", "slash-commands", "agents", "rules", "prompts", *RUNS)
+Table: TypeAlias = dict[str, Any]
 MAX_MANIFEST_BYTES = 1 << 20
 MAX_SHOWN_CHARS = 200
 TYPES: dict[str, tuple[type, ...]] = {
@@ -156,8 +157,8 @@ def _fields(path: Path) -> dict[str, Any]:
     try:
         if path.suffix == ".toml":
             content = tomllib.loads(path.read_text(encoding="utf-8"))
-            table = content.get("project", {})
-            return {**(table if isinstance(table, dict) else {}), **content.get("tool", {}).get("tau", {})}
+            own = convert(content.get("tool", {}), Table).get("tau", {})
+            return {**convert(content.get("project", {}), Table), **convert(own, Table)}
         found = json.decode(path.read_bytes())
     except (DecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
         raise TauError(f"{path} cannot be read: {error}") from error

@@ -151,7 +151,7 @@ class _PageRead:
         if site is None:
             return None
         try:
-            text = await site_handlers.read_site(site, self._url, self._client, self._worker)
+            text, notes = await site_handlers.read_site(site, self._url, self._client, self._worker)
         except ToolError as error:
             self._notes.append(f"the {site.name} handler failed: {error}")
             return None
@@ -160,6 +160,7 @@ class _PageRead:
             final_url=str(self._url),
             content_type="text/markdown",
             method=site.name,
+            notes=notes,
             text=text,
         )
 
