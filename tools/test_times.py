@@ -1,6 +1,6 @@
 """Writes the table of test times in docs/development.md.
 
-.venv/bin/pytest -n 2 --dist worksteal --junitxml=times.xml
+make test ARGS=--junitxml=times.xml
 .venv/bin/python tools/test_times.py times.xml
 """
 
@@ -33,7 +33,7 @@ def main() -> None:
         f"| `{folder}` | {tests[folder]:,} | {seconds[folder]:.0f} s |" for folder, _ in seconds.most_common()
     ]
     total = f"| all | {sum(tests.values()):,} | {sum(seconds.values()):.0f} s |"
-    table = "\n".join(["| folder | tests | time on one core |", "|---|---:|---:|", *rows, total, ""])
+    table = "\n".join(["| folder | tests | time of the workers |", "|---|---:|---:|", *rows, total, ""])
     PAGE.write_text(PLACE.sub(lambda _: table, PAGE.read_text()))
 
 
