@@ -5,7 +5,9 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from tau.base import log
+from tau.base.files import try_lock
 
+LOCK_PAUSE_S = 0.02
 T = TypeVar("T")
 
 
@@ -29,6 +31,13 @@ async def shielded(work: Coroutine[Any, Any, T]) -> T:
     if cancelled is None:
         return task.result()
     raise cancelled from (None if task.cancelled() else task.exception())
+
+
+async def take_lock(fd: int, limit_s: float) -> None:
+    """Wait for the lock of an open file without holding up the event loop. Raises TimeoutError."""
+    async with asyncio.timeout(limit_s):
+        while not try_lock(fd):  # noqa: ASYNC110 - no event for the unlock of another process
+            await asyncio.sleep(LOCK_PAUSE_S)
 
 
 class Background:

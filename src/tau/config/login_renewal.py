@@ -16,15 +16,14 @@ from tau.ai.oauth import tokens as token_server
 from tau.ai.transport import Transport
 from tau.base import log, secrets
 from tau.base.errors import ConfigError, ProviderError
-from tau.base.files import make_private, try_lock, unlock
+from tau.base.files import make_private, unlock
 from tau.base.run import Runner
-from tau.base.tasks import shielded
+from tau.base.tasks import shielded, take_lock
 from tau.base.text import sentence
 from tau.config.auth_file import AuthFile, StoredCredential
 
 LOCK_S = 60.0
 RENEW_S = 20.0
-PAUSE_S = 0.02
 
 # Tokens that could not be written, by file and refresh token: losing them would end the login.
 _unsaved: dict[tuple[Path, str], LoginTokens] = {}
@@ -130,9 +129,7 @@ async def renewal_lock(path: Path) -> AsyncIterator[None]:
         return
     try:
         try:
-            async with asyncio.timeout(LOCK_S):
-                while not try_lock(fd):  # noqa: ASYNC110 - no event for the unlock of another process
-                    await asyncio.sleep(PAUSE_S)
+            await take_lock(fd, LOCK_S)
         except TimeoutError:
             raise ProviderError(
                 "Another tau has been renewing this login for too long.", retryable=True

@@ -1,6 +1,5 @@
 """Merges what an agent changed in its copy into the original: three-way, all or nothing."""
 
-import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
@@ -14,12 +13,13 @@ from tau.agent.ports import ABSENT, FileSystem, Stat
 from tau.backends.isolation.copies import RepositoryCopy
 from tau.backends.isolation.git_calls import GitCalls, IsolationError, open_calls
 from tau.base.errors import ToolError
-from tau.base.files import try_lock, unlock
+from tau.base.files import unlock
 from tau.base.run import Runner
+from tau.base.tasks import take_lock
 
 MergeState = Literal["unchanged", "applied", "already", "conflict"]
 _WHOLE = ("--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames")
-LOCK_S, PAUSE_S = 60.0, 0.02
+LOCK_S = 60.0
 LINK, GITLINK, EXECUTABLE = b"120000", b"160000", b"100755"
 
 
@@ -44,9 +44,7 @@ async def merge_lock(copies: Path) -> AsyncIterator[None]:
     fd = os.open(copies / ".merge.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         try:
-            async with asyncio.timeout(LOCK_S):
-                while not try_lock(fd):  # noqa: ASYNC110 - no event for the unlock of another process
-                    await asyncio.sleep(PAUSE_S)
+            await take_lock(fd, LOCK_S)
         except TimeoutError:
             raise IsolationError(f"Another tau has been merging for {LOCK_S:g} s; try again later.") from None
         try:
