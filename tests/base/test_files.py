@@ -91,6 +91,7 @@ def test_sixteen_concurrent_writers_leave_room_for_one_more(tmp_path: Path) -> N
 
 def test_missing_file_has_no_mode(tmp_path: Path) -> None:
     assert mode_of(tmp_path / "nothing") == 0
+    assert mode_of(tmp_path / "zero\0byte") == 0
     assert stat.S_ISDIR(mode_of(tmp_path))
 
 

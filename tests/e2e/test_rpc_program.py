@@ -305,8 +305,9 @@ def test_sessions_can_be_switched_forked_and_cloned(tau: Program) -> None:
         assert (await client.get_state()).message_count == 4
         await client.new_session()
         assert (await client.get_state()).message_count == 0
-        with pytest.raises(RpcError, match="no session file"):
-            await client.switch_session("missing.jsonl")
+        for name in ("missing.jsonl", "zero\0byte.jsonl"):
+            with pytest.raises(RpcError, match="no session file"):
+                await client.switch_session(name)
         assert (await client.get_state()).message_count == 0
         await client.prompt_and_wait("third")
 

@@ -88,10 +88,10 @@ def typed_path(name: str) -> Path:
 
 
 def mode_of(path: Path) -> int:
-    """File type and permissions; 0 if the path is missing or inaccessible."""
+    """File type and permissions; 0 if the path is missing, inaccessible, or no path at all."""
     try:
         return path.stat().st_mode
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a zero byte
         return 0
 
 
