@@ -10,10 +10,14 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, json
 
 from tau.base.late import late
+
+if TYPE_CHECKING:
+    from xllamacpp import CommonParams
 
 ctypes = late("ctypes")
 xllamacpp = late("xllamacpp")
@@ -62,7 +66,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def parameters(launch: ServerLaunch, threads: int) -> object:
+def parameters(launch: ServerLaunch, threads: int) -> "CommonParams":
     """llama.cpp's settings: one slot, on loopback, closed to browsers, deterministic answers."""
     settings = xllamacpp.CommonParams()
     settings.model.path = launch.weights

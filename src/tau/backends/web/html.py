@@ -1,11 +1,10 @@
 """Finds the content of an HTML page and writes it as Markdown. Runs in the conversion worker."""
 
 import re
-from typing import Any
 from urllib.parse import urljoin
 
 import html_to_markdown
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tau.backends.web.plain_text import INVISIBLE, HtmlResult, plain_text
 
@@ -63,7 +62,7 @@ def convert_html(source: str, url: str, fragment: str = "") -> HtmlResult:
     )
     hidden = _drop_hidden(tree) + source.count("<!--")
     _drop_chrome(tree)
-    main = _find_main(tree)
+    main = _find_main(tree, tree.body)
     _prepare_links(main, root_url)
     _prepare_code(main)
     if fragment and (target := _by_id(tree, fragment)) is not None:
@@ -103,13 +102,13 @@ def _depth(source: str) -> int:
     return most
 
 
-def _title(tree: Any) -> str:
+def _title(tree: LexborHTMLParser) -> str:
     node = tree.css_first("title")
     text = re.sub(r"\s+", " ", node.text() if node else "").strip()
     return text[:300]
 
 
-def _alternates(tree: Any, url: str) -> list[tuple[str, str]]:
+def _alternates(tree: LexborHTMLParser, url: str) -> list[tuple[str, str]]:
     found = []
     for node in tree.css("link[rel~=alternate][href]"):
         kind = (node.attributes.get("type") or "").lower()
@@ -118,7 +117,7 @@ def _alternates(tree: Any, url: str) -> list[tuple[str, str]]:
     return found[:10]
 
 
-def _drop_hidden(tree: Any) -> int:
+def _drop_hidden(tree: LexborHTMLParser) -> int:
     hidden = 0
     nodes = [node for node in tree.css("[style]") if re.search(_HIDING, node.attributes["style"] or "")]
     for selector in _hiding_selectors(" ".join(node.text() for node in tree.css("style"))):
@@ -134,7 +133,7 @@ def _drop_hidden(tree: Any) -> int:
     return hidden
 
 
-def _inner_first(tree: Any, selector: str) -> list[Any]:
+def _inner_first(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:
     """Elements to drop: one that is inside another is gone with it, and must not be looked at again."""
     return list(reversed(tree.css(selector)))
 
@@ -147,7 +146,7 @@ def _hiding_selectors(styles: str) -> list[str]:
     return [name for name in names[:100] if re.fullmatch(r"[.#][\w-]+", name) and styles.count(name) == 1]
 
 
-def _drop_chrome(tree: Any) -> None:
+def _drop_chrome(tree: LexborHTMLParser) -> None:
     for node in _inner_first(tree, _NOISE):
         if node.tag not in _KEEP:
             node.decompose()
@@ -164,8 +163,7 @@ def _drop_chrome(tree: Any) -> None:
             node.decompose()
 
 
-def _find_main(tree: Any) -> Any:
-    body = tree.body
+def _find_main(tree: LexborHTMLParser, body: LexborNode) -> LexborNode:
     total = len(body.text()) or 1
     for selector in _MAIN:
         found = tree.css(selector)
@@ -178,7 +176,7 @@ def _find_main(tree: Any) -> Any:
     return body
 
 
-def _prepare_links(main: Any, url: str) -> None:
+def _prepare_links(main: LexborNode, url: str) -> None:
     for name in ("href", "src"):
         for node in main.css(f"[{name}]"):
             value = (node.attributes.get(name) or "").strip()
@@ -188,35 +186,36 @@ def _prepare_links(main: Any, url: str) -> None:
                 node.attrs[name] = _join(url, value)
 
 
-def _prepare_code(main: Any) -> None:
+def _prepare_code(main: LexborNode) -> None:
     """Put the language where the renderer looks for it; drop line numbers."""
     for node in main.css("td.linenos, .line-numbers-rows, .lineno, .gutter, .linenodiv"):
         node.decompose()
     for pre in main.css("pre"):
-        language, node = "", pre
+        language = ""
+        element: LexborNode | None = pre
         for _ in range(3):
-            names = f"{node.attributes.get('class') or ''} {node.attributes.get('data-lang') or ''}"
+            if element is None:
+                break
+            names = f"{element.attributes.get('class') or ''} {element.attributes.get('data-lang') or ''}"
             match = re.search(r"(?:language|lang|highlight(?:-source)?|brush:)[-\s]([\w+#.-]+)", names)
             if match and match[1] not in ("default", "notranslate", "text", "none"):
                 language = match[1]
                 break
-            node = node.parent
-            if node is None:
-                break
+            element = element.parent
         code = pre.css_first("code")
         if language and code is None:
             pre.inner_html = f'<code class="language-{language}">{pre.inner_html}</code>'
-        elif language:
+        elif language and code is not None:
             code.attrs["class"] = f"language-{language}"
 
 
-def _by_id(tree: Any, fragment: str) -> Any:
+def _by_id(tree: LexborHTMLParser, fragment: str) -> LexborNode | None:
     if not re.fullmatch(r"[\w.:-]+", fragment):
         return None
     return tree.css_first(f'[id="{fragment}"]') or tree.css_first(f'[name="{fragment}"]')
 
 
-def _documents(main: Any) -> list[str]:
+def _documents(main: LexborNode) -> list[str]:
     found = (node.attributes.get("href") or "" for node in main.css("a[href]"))
     files = (link for link in found if re.search(r"\.(?:pdf|docx|pptx|xlsx|epub)(?:[?#]|$)", link.lower()))
     return list(dict.fromkeys(files))[:5]

@@ -7,13 +7,18 @@ While a text streams, only matches that more text cannot undo count: they have a
 them. So the same rules match however the text is split; some only at its end.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from tau.base.late import late
 from tau.coding.rules.rule import RuleFile, Source
+
+if TYPE_CHECKING:
+    from re2 import Pattern as Re2Pattern
+    from re2 import Set as Re2Set
+    from regex import Pattern
 
 re2 = late("re2")
 regex = late("regex")
@@ -26,23 +31,19 @@ TIMEOUT_S = 0.005
 MAX_TIMEOUTS = 3
 
 
-class _Set(Protocol):
-    def Match(self, text: bytes) -> list[int] | None: ...
-
-
 class Slow(Struct):
     """A pattern that RE2 cannot run. It is off after its third time-out."""
 
     rule: RuleFile
     condition: str
-    search: Callable[..., Any]
+    pattern: "Pattern"
     timeouts: int = 0
 
 
 class EarlySet(Struct, frozen=True):
     """The conditions that can match text of one kind while it streams; `rules` are in the set's order."""
 
-    set: _Set
+    set: "Re2Set"
     rules: tuple[RuleFile, ...]
 
 
@@ -51,7 +52,7 @@ class RulePatterns:
 
     def __init__(self, rules: Iterable[RuleFile]) -> None:
         self.problems: dict[str, list[str]] = {}
-        self._exact: list[tuple[RuleFile, str, Any]] = []
+        self._exact: list[tuple[RuleFile, str, Re2Pattern]] = []
         self._slow: list[Slow] = []
         self._code = [rule for rule in rules if rule.ast_conditions]
         self._early: dict[tuple[Source, str], EarlySet | None] = {}
@@ -74,7 +75,7 @@ class RulePatterns:
             except (regex.error, ValueError, OverflowError, RecursionError) as error:
                 self._report(rule, condition, str(error))
             else:
-                self._slow.append(Slow(rule, condition, compiled.search))
+                self._slow.append(Slow(rule, condition, compiled))
         except (ValueError, UnicodeEncodeError) as error:
             self._report(rule, condition, str(error))
 
@@ -112,7 +113,7 @@ class RulePatterns:
             if match := pattern.search(_encodable(text)):
                 found.append((condition, match.start(), match[0]))
         for slow in self._slow:
-            if match := slow.search(text, timeout=1):
+            if match := slow.pattern.search(text, timeout=1):
                 found.append((slow.condition, match.start(), match[0]))
         return found
 
@@ -129,7 +130,7 @@ class RulePatterns:
             if slow.rule.name not in wanted or slow.timeouts >= MAX_TIMEOUTS:
                 continue
             try:
-                if any(slow.search(text, timeout=TIMEOUT_S) for text in texts):
+                if any(slow.pattern.search(text, timeout=TIMEOUT_S) for text in texts):
                     found.append(slow.rule)
             except TimeoutError:
                 slow.timeouts += 1

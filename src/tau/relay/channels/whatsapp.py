@@ -5,13 +5,12 @@ import time
 from base64 import b64decode, b64encode
 from binascii import Error as InvalidBase64
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Coroutine
 from contextlib import suppress
-from typing import Any
 
 from neonize.aioze.client import NewAClient
 from neonize.events import ConnectedEv, DisconnectedEv, LoggedOutEv, MessageEv
-from neonize.proto.Neonize_pb2 import JID
+from neonize.proto.Neonize_pb2 import JID, SendResponse
 from neonize.proto.waE2E.WAWebProtobufsE2E_pb2 import Message
 from neonize.utils.enum import ChatPresence, ChatPresenceMedia, ReceiptType
 
@@ -82,7 +81,7 @@ class WhatsAppChannel(ChatChannel):
         to = parse_jid(chat)
         match type.partition("/")[0]:
             case "image" if type != "image/gif":
-                sending: Any = self._client.send_image(to, data, caption=caption)
+                sending = self._client.send_image(to, data, caption=caption)
             case "video":
                 sending = self._client.send_video(to, data, caption=caption)
             case "audio":
@@ -122,7 +121,7 @@ class WhatsAppChannel(ChatChannel):
         await self._try(self._client.stop())
         self._inbox.close()
 
-    async def take(self, _: Any, event: MessageEv) -> None:
+    async def take(self, _: NewAClient, event: MessageEv) -> None:
         """A message came."""
         source, info = event.Info.MessageSource, event.Info
         body = _text(event.Message)
@@ -179,14 +178,14 @@ class WhatsAppChannel(ChatChannel):
                 await asyncio.sleep(wait_s)
         self._inbox.close()
 
-    async def _connected(self, *_: Any) -> None:
+    async def _connected(self, *_: object) -> None:
         self._up.set()
         self._link.connected()
 
-    async def _disconnected(self, *_: Any) -> None:
+    async def _disconnected(self, *_: object) -> None:
         self._up.clear()
 
-    async def _logged_out(self, *_: Any) -> None:
+    async def _logged_out(self, *_: object) -> None:
         self._refuse(NEEDS_LOGIN)
         await self._try(self._client.stop())
 
@@ -194,7 +193,7 @@ class WhatsAppChannel(ChatChannel):
         self._fatal = self._fatal or problem
         self._up.set()  # ends the wait of start
 
-    async def _send(self, sending: Any) -> str:
+    async def _send(self, sending: Coroutine[None, None, SendResponse]) -> str:
         if not self._up.is_set() or self._fatal:
             sending.close()
             raise ChannelDown("WhatsApp is not connected.")
@@ -203,9 +202,9 @@ class WhatsAppChannel(ChatChannel):
         except Exception as error:
             raise TauError(f"WhatsApp did not confirm a message: {error}.") from None
         self._sent.append(sent.ID)
-        return str(sent.ID)
+        return sent.ID
 
-    async def _try(self, sending: Any) -> None:
+    async def _try(self, sending: Awaitable[None]) -> None:
         try:
             await sending
         except Exception as error:

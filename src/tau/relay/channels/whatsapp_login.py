@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 
 import segno
 from neonize.events import ConnectedEv
@@ -14,12 +13,12 @@ from tau.relay.config import RelayHome
 LOGIN_S = 180
 
 
-async def log_in(home: RelayHome, phone: str, show: Callable[[str], Any]) -> None:
+async def log_in(home: RelayHome, phone: str, show: Callable[[str], object]) -> None:
     """Show a QR code, or a code to type for `phone`, until the phone has accepted it. Raises TauError."""
-    client: Any = new_client(home)
+    client = new_client(home)
     linked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    async def on_qr(_: Any, data: bytes) -> None:
+    async def on_qr(_: object, data: bytes) -> None:
         if phone:
             show(f"Type this code on the phone: {await client.PairPhone(phone.lstrip('+'), True)}")
         else:
@@ -29,7 +28,7 @@ async def log_in(home: RelayHome, phone: str, show: Callable[[str], Any]) -> Non
             ]
             show("Scan this in WhatsApp under Linked devices:\n" + "\n".join(lines))
 
-    async def on_connected(*_: Any) -> None:
+    async def on_connected(*_: object) -> None:
         if not linked.done():
             linked.set_result(None)
 

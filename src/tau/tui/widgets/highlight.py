@@ -4,13 +4,17 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import json
 
 from tau.base.late import late
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean_row
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer, RegexLexer
+    from pygments.token import _TokenType
 
 lexers = late("pygments.lexers")
 lexer_module = late("pygments.lexer")
@@ -23,6 +27,9 @@ _MAX_CHARS = 100_000
 _MAX_WAITING_LINES = 40
 """How many lines to wait for the end of a comment."""
 _CACHED_CHARS = 200_000
+
+
+_Token: TypeAlias = tuple["_TokenType | None", str]
 
 
 class HighlightSpan(NamedTuple):
@@ -95,7 +102,7 @@ class Highlighter:
         return done, state
 
     def _waiting(self, state: _State) -> list[str]:
-        if not state.waiting:
+        if self._lexer is None or not state.waiting:
             return []
         spans, _ = _memory.lexed(self._lexer, (*state.waiting, state.closer), state.stack)
         return [self._style(line_spans) for line_spans in spans[:-1]]
@@ -137,7 +144,7 @@ def _open_comment(line: str, closer: str) -> str:
 
 
 @cache
-def _lexer_of(language: str) -> Any:
+def _lexer_of(language: str) -> "Lexer | None":
     """Return the lexer of a language, or None. Loads only its own module, and no plugins."""
     name = language.lower()
     name = _table()["aliases"].get(name, name)
@@ -166,9 +173,9 @@ class _Memory:
 
     def __init__(self) -> None:
         self._chars = 0
-        self._known: dict[tuple[Any, tuple[str, ...], tuple[str, ...]], _Lexed] = {}
+        self._known: dict[tuple[Lexer, tuple[str, ...], tuple[str, ...]], _Lexed] = {}
 
-    def lexed(self, lexer: Any, lines: tuple[str, ...], stack: tuple[str, ...]) -> _Lexed:
+    def lexed(self, lexer: "Lexer", lines: tuple[str, ...], stack: tuple[str, ...]) -> _Lexed:
         key = (lexer, lines, stack)
         known = self._known.get(key)
         if known is None:
@@ -183,11 +190,12 @@ class _Memory:
 _memory = _Memory()
 
 
-def _lex(lexer: Any, lines: Sequence[str], stack: tuple[str, ...]) -> _Lexed:
+def _lex(lexer: "Lexer", lines: Sequence[str], stack: tuple[str, ...]) -> _Lexed:
     text = "\n".join(lines) + "\n"
-    tokens: list[tuple[Any, str]] = []
+    tokens: list[_Token] = []
     try:
-        if type(lexer).get_tokens_unprocessed is lexer_module.RegexLexer.get_tokens_unprocessed:
+        base = lexer_module.RegexLexer
+        if isinstance(lexer, base) and type(lexer).get_tokens_unprocessed is base.get_tokens_unprocessed:
             stack = _run(lexer, text, stack, tokens)
         else:
             tokens += [(kind, value) for _, kind, value in lexer.get_tokens_unprocessed(text)]
@@ -221,7 +229,7 @@ def _add(row: list[HighlightSpan], token: str, text: str) -> None:
         row.append(HighlightSpan(token, text))
 
 
-def _run(lexer: Any, text: str, stack: tuple[str, ...], out: list[tuple[Any, str]]) -> tuple[str, ...]:
+def _run(lexer: "RegexLexer", text: str, stack: tuple[str, ...], out: list[_Token]) -> tuple[str, ...]:
     """Run a regex lexer from a state; returns the state at the end of the text."""
     rules = lexer._tokens  # noqa: SLF001  # the library has no public name for it
     states = list(stack)
@@ -232,7 +240,7 @@ def _run(lexer: Any, text: str, stack: tuple[str, ...], out: list[tuple[Any, str
             match = match_rule(text, at)
             if match is None:
                 continue
-            if type(action) is token_type:
+            if isinstance(action, token_type):
                 out.append((action, match.group()))
             elif action is not None:
                 out += [(kind, value) for _, kind, value in action(lexer, match)]
@@ -248,7 +256,7 @@ def _run(lexer: Any, text: str, stack: tuple[str, ...], out: list[tuple[Any, str
     return tuple(states)
 
 
-def _change(states: list[str], new_state: Any) -> None:
+def _change(states: list[str], new_state: int | str | Sequence[str]) -> None:
     if isinstance(new_state, int):
         del states[max(len(states) + new_state, 1) :]
     elif new_state == "#push":
@@ -261,10 +269,10 @@ def _change(states: list[str], new_state: Any) -> None:
                 states.append(states[-1] if name == "#push" else name)
 
 
-_token_names: dict[Any, str] = {}
+_token_names: dict["_TokenType | None", str] = {}
 
 
-def _token_of(kind: Any) -> str:
+def _token_of(kind: "_TokenType | None") -> str:
     name = _token_names.get(kind)
     if name is None:
         at, names = kind, _table()["tokens"]

@@ -1,0 +1,3 @@
+from pygments.lexer import RegexLexer
+
+class PythonLexer(RegexLexer): ...

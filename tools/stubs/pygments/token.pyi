@@ -1,0 +1,2 @@
+class _TokenType(tuple[str, ...]):
+    parent: _TokenType | None
