@@ -320,7 +320,7 @@ def large_xlsx(folder: Path) -> Asked:
 @case
 def large_pptx(folder: Path) -> Asked:
     deck = library("pptx").Presentation()
-    for number in range(150):
+    for number in range(50):
         slide = deck.slides.add_slide(deck.slide_layouts[1])
         slide.shapes.title.text = f"Slide {number}"
         slide.placeholders[1].text = lines(4_000)
@@ -331,7 +331,7 @@ def large_pptx(folder: Path) -> Asked:
 @case
 def large_pdf(folder: Path) -> Asked:
     page = lines(2_000).splitlines()
-    (folder / "a.pdf").write_bytes(pdf(*([page] * 150)))
+    (folder / "a.pdf").write_bytes(pdf(*([page] * 50)))
     return read("a.pdf")
 
 

@@ -55,7 +55,7 @@ def test_vertex_with_the_users_own_login(tau: Program, home: Path) -> None:
     serve(tau, "google-vertex", "/v1/projects/p/locations/global/publishers/google")
     tau.script("Hello.")
     with HTTPServer(("127.0.0.1", 0), TokenPage) as tokens:
-        thread = threading.Thread(target=tokens.serve_forever)
+        thread = threading.Thread(target=tokens.serve_forever, args=(0.01,))
         thread.start()
         url = f"http://127.0.0.1:{tokens.server_port}/token"
         values = {"type": "authorized_user", "refresh_token": "r", "token_uri": url}

@@ -15,7 +15,6 @@ from tests.support.fake_answers import (
     Call,
     CutConnection,
     ErrorEvent,
-    Fault,
     Overflow,
     Scriptable,
     Silence,
@@ -25,6 +24,7 @@ from tests.support.fake_answers import (
 from tests.support.fake_dialects import BY_API
 from tests.support.limits import HANG_S
 from tests.support.pictures import PNG
+from tests.support.soak import pairs
 
 QUICK = {"retry.baseDelayMs": 1, "retry.maxRetries": 2}
 USUAL = "openai-completions"
@@ -58,23 +58,21 @@ def entries(tau: Program, kind: str) -> list[dict[str, Any]]:
     return [entry for entry in session if entry["type"] == kind]
 
 
-@pytest.mark.parametrize("api", DIALECTS)
-@pytest.mark.parametrize(
-    "fault",
-    (
-        Status(503, "Overloaded"),
-        Status(429, "Slow down", retry_after="0.01"),
-        Status(429, "Rate limit reached. Please try again in 12ms.", retry_after="1800"),
-        Status(429, "Slow down", headers={"retry-after-ms": "11"}),
-        Status(429, "Slow down", headers={"x-ratelimit-reset-requests": "13ms"}),
-        ErrorEvent(),
-        CutConnection(),
-    ),
-    ids=("503", "seconds", "body", "milliseconds", "reset", "event", "cut"),
-)
-def test_busy_server_is_retried(program: Program, api: str, fault: Fault) -> None:
+BUSY = {
+    "503": Status(503, "Overloaded"),
+    "seconds": Status(429, "Slow down", retry_after="0.01"),
+    "body": Status(429, "Rate limit reached. Please try again in 12ms.", retry_after="1800"),
+    "milliseconds": Status(429, "Slow down", headers={"retry-after-ms": "11"}),
+    "reset": Status(429, "Slow down", headers={"x-ratelimit-reset-requests": "13ms"}),
+    "event": ErrorEvent(),
+    "cut": CutConnection(),
+}
+
+
+@pytest.mark.parametrize(("fault", "api"), pairs(list(BUSY), list(DIALECTS), each=2))
+def test_busy_server_is_retried(program: Program, api: str, fault: str) -> None:
     serve(program, api)
-    program.script(fault, "Here I am.")
+    program.script(BUSY[fault], "Here I am.")
     ran = program.ask("hi")
     assert (ran.returncode, ran.stdout) == (0, "Here I am.\n")
     assert "Retrying in 0" in ran.stderr and "(1 of 2)" in ran.stderr

@@ -267,11 +267,10 @@ COMMANDS = [
     for text in (LOOKING, FILES, GIT, BUILDING)
     for command in read_commands(text)
 ]
-# These take as long as all others together; in every run one engine has them, with --soak each.
+# These take as long as all others together: `make soak` runs them.
 SLOW = frozenset(
     (
         "python3 -m pytest -x -q --no-header -p no:cacheprovider",
-        "npm run build",
         "npm run",
         "npm pkg get name",
         "npm pack --silent",

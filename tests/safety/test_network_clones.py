@@ -23,6 +23,7 @@ from tests.safety.test_network_clients import QuietFiles
 from tests.support.free_ports import free_port
 from tests.support.idle import until
 from tests.support.limits import HANG_S
+from tests.support.soak import part
 
 OUTSIDE = {
     "git clone https://good.example/a/x.git": "x",
@@ -172,7 +173,7 @@ def clone_and_look(place: Path, url: str, ui: ScriptedUi, engine: str = "auto") 
     return asyncio.run(main())
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", part(ENGINES, 0, 3))
 def test_clone_over_https_works_after_one_question(served: Path, https: str, engine: str) -> None:
     require(engine)
     ui = ScriptedUi(1)
@@ -181,7 +182,7 @@ def test_clone_over_https_works_after_one_question(served: Path, https: str, eng
     assert ui.asked[0][1][0] == "No"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", part(ENGINES, 1, 3))
 def test_clone_over_ssh_works_with_keys_that_commands_cannot_read(
     served: Path, ssh: str, engine: str
 ) -> None:
@@ -238,7 +239,7 @@ def test_clone_into_a_folder_with_files_says_what_git_says(served: Path, https: 
     assert ui.asked == []
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", part(ENGINES, 2, 3))
 def test_no_command_redirects_what_a_clone_brings(served: Path, https: str, engine: str) -> None:
     """The name of the folder can be seen while the clone runs."""
     require(engine)
@@ -256,7 +257,7 @@ def test_no_command_redirects_what_a_clone_brings(served: Path, https: str, engi
     assert list(outside.iterdir()) == []
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", part(ENGINES, 0, 3))
 def test_no_command_redirects_a_clone_that_is_copied(
     served: Path, https: str, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

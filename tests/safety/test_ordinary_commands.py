@@ -17,6 +17,7 @@ from tau.ai.wire import ToolResultMessage, text_of
 from tests.safety.ordinary_commands import COMMANDS, DIFFERENT, DIFFERENT_WITH_LANDLOCK, SLOW, fill
 from tests.safety.sandbox_rig import ENGINES, GIT_ENV, Place, git, require
 from tests.support.free_ports import free_port
+from tests.support.soak import is_soaking
 
 MAX_QUESTIONS = 6
 MIN_SAME = 0.97
@@ -84,15 +85,16 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
             check=False,
         ).returncode
 
-    return {template: run(command) for template, command in commands_of_today().items()}
+    today = commands_of_today()
+    return {template: run(today[template]) for template in COMMANDS if is_soaking() or template not in SLOW}
 
 
 @pytest.mark.parametrize(
     ("engine", "left_out"),
     [
-        (ENGINES[0], frozenset[str]()),
-        *((engine, SLOW) for engine in ENGINES[1:]),
-        *(pytest.param(engine, frozenset[str](), marks=pytest.mark.soak) for engine in ENGINES[1:]),
+        (ENGINES[0], SLOW),
+        (ENGINES[-1], SLOW),
+        *(pytest.param(engine, frozenset[str](), marks=pytest.mark.soak) for engine in ENGINES),
     ],
 )
 def test_200_commands_ask_at_most_6_questions_and_exit_as_outside(

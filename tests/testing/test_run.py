@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tau.agent.events import TurnEnd
 from tau.ext import Deny, ExtensionAPI, ExtensionContext, ToolCallEvent
 from tau.testing import Say, Use, run
@@ -60,11 +58,15 @@ def test_time_is_skipped_instead_of_slept(tmp_path: Path) -> None:
         assert tau.faults == ["turn_end: TimeoutError: it took longer than 30 s"]
 
 
-@pytest.mark.parametrize("kind", ["extension", "tool", "hook", "plugin"])
-def test_the_test_of_a_new_plugin_passes(kind: str, tmp_path: Path) -> None:
-    new = [sys.executable, "-m", "tau", "plugin", "new", "demo", "--kind", kind]
-    made = subprocess.run(new, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stderr
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "demo"]
+KINDS = ("extension", "tool", "hook", "plugin")
+
+
+def test_the_tests_of_new_plugins_pass(tmp_path: Path) -> None:
+    for kind in KINDS:
+        new = [sys.executable, "-m", "tau", "plugin", "new", f"demo-{kind}", "--kind", kind]
+        made = subprocess.run(new, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert made.returncode == 0, made.stderr
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     tested = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert tested.returncode == 0, tested.stdout
+    assert f"{len(KINDS)} passed" in tested.stdout

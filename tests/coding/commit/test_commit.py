@@ -14,6 +14,7 @@ from tau.coding.commit.repository import open_repository
 from tau.coding.commit.style import CommitStyle
 from tau.config.settings import CommitSettings
 from tests.coding.commit.rig import Rig, git, lines, odd_name
+from tests.support.soak import pairs
 
 
 @pytest.fixture
@@ -183,8 +184,9 @@ def _answers(rig: Rig, kind: str) -> dict[str, object]:
     return {"split": True}
 
 
-@pytest.mark.parametrize("kind", ["model", "fallback", "split", "each change"])
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize(
+    ("state", "kind"), pairs(list(STATES), ["model", "fallback", "split", "each change"], each=2)
+)
 def test_the_tree_equals_what_was_staged(rig: Rig, state: str, kind: str) -> None:
     STATES[state](rig)
     if kind in ("split", "each change") and state == "merge":

@@ -11,6 +11,7 @@ import pytest
 
 from tau.ai.faux import Say, Use
 from tests.ext.extensions.host import opened
+from tests.support.soak import pairs
 
 FAULTS = {
     "raises": "def bad(event, ctx): raise ValueError('no')",
@@ -27,8 +28,10 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("event", ["agent_end", "context", "session_start", "before_provider_request"])
+@pytest.mark.parametrize(
+    ("fault", "event"),
+    pairs(list(FAULTS), ["agent_end", "context", "session_start", "before_provider_request"], each=2),
+)
 def test_a_fault_in_a_handler_does_not_cost_the_answer(
     tmp_path: Path, fault: str, event: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

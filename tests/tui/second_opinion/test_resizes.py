@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tau.tui.terminal.port import Capabilities
-from tests.support.soak import seeds
+from tests.support.soak import is_soaking, seeds
 from tests.support.terminal.virtual import Habits
 from tests.tui.second_opinion.answers import KINDS, SHELL_LINES, Plan, judge, recorded
 from tests.tui.second_opinion.kitty import play_in_kitty
@@ -56,7 +56,7 @@ def assert_judged(rows: list[str]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("resizes", (pytest.param(20, marks=pytest.mark.soak), 50))
+@pytest.mark.parametrize("resizes", (20, pytest.param(50, marks=pytest.mark.soak)))
 @pytest.mark.parametrize("seed", seeds(1, 20))
 def test_every_line_of_a_streaming_answer_is_there_once_in_xterm_js(
     xterm: Xterm, kind: str, resizes: int, seed: int
@@ -71,7 +71,7 @@ def test_every_line_of_a_streaming_answer_is_there_once_in_xterm_js(
 def test_every_line_of_an_answer_at_rest_is_there_once_in_xterm_js(
     xterm: Xterm, kind: str, seed: int
 ) -> None:
-    plan = Plan(kind, seed, 50, streaming=False)
+    plan = Plan(kind, seed, 50 if is_soaking() else 20, streaming=False)
     recording = recorded(plan, Capabilities(synchronized_output=True, cursor_follows_text=False))
     assert_each_line_once(xterm.play(recording, reflow_cursor_line=False))
 
