@@ -227,7 +227,7 @@ class CallRunner(Struct):
             output = ToolOutput(content, output.details, output.is_error)
         return output
 
-    async def nested(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
+    async def nested(self, name: str, arguments: dict[str, object]) -> ToolOutput:
         """Run a call made by another call. It adds no result to the conversation."""
         return await self.output(ToolCall(new_call_id(), name, arguments))
 

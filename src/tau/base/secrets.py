@@ -131,7 +131,7 @@ class SecretMask:
         masked = self.mask_value(value)
         return line if masked == value else msgspec.json.encode(masked)
 
-    def mask_value(self, value: Any) -> Any:
+    def mask_value(self, value: object) -> object:
         """Mask all strings of a JSON value, except image and document data."""
         match value:
             case str():
@@ -182,14 +182,14 @@ class SecretMask:
         self.count += mask.count
         return text
 
-    def _mask_object(self, value: dict[Any, Any]) -> dict[Any, Any]:
+    def _mask_object(self, value: dict[object, object]) -> dict[object, object]:
         masked = {self._key(key): self._field(key, item, value) for key, item in value.items()}
         signature = value.get("thinkingSignature")
         if signature and masked.get("thinking") != value.get("thinking"):
             masked.pop("thinkingSignature", None)  # a server rejects a signature of another text
         return masked
 
-    def _key(self, key: Any) -> Any:
+    def _key(self, key: object) -> object:
         return self.mask(key) if isinstance(key, str) and len(key) >= MIN_VALUE_CHARS else key
 
     def _field(self, key: Any, item: Any, holder: dict[Any, Any]) -> Any:

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
@@ -278,7 +278,7 @@ def _show(action: str, folder: RunFolder, parsed: ParsedArgs) -> int:
     folder.read()
     out = OutputStream()
     if parsed.has("json"):
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "tasks": len(tasks),
             "spent": folder.state.spent,
             "running": sorted(folder.state.open),

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from io import StringIO
-from typing import Any
 
 from msgspec import json
 
@@ -153,7 +152,7 @@ def _place(loaded: LoadedSettings, key: str) -> str:
     return origin.layer if origin.path is None else str(origin.path)
 
 
-def _row(key: str, value: Any, loaded: LoadedSettings) -> dict[str, Any]:
+def _row(key: str, value: object, loaded: LoadedSettings) -> dict[str, object]:
     setting = find_setting(key)
     origin = loaded.origin(key)
     return {
@@ -168,12 +167,12 @@ def _row(key: str, value: Any, loaded: LoadedSettings) -> dict[str, Any]:
     }
 
 
-def _show(value: Any) -> str:
+def _show(value: object) -> str:
     """Format text bare, None as a dash, everything else, and the empty text, as JSON."""
     if isinstance(value, str) and value:
         return value
     return "-" if value is None else json.encode(value).decode()
 
 
-def _write_json(value: Any) -> None:
+def _write_json(value: object) -> None:
     sys.stdout.write(json.format(json.encode(value), indent=2).decode() + "\n")

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from tau.backends.dap.config import FoundAdapters, find_adapters
 from tau.base.errors import UsageError
@@ -40,7 +39,7 @@ def run(words: Sequence[str]) -> int:
     return 0
 
 
-def _data(found: FoundAdapters) -> dict[str, Any]:
+def _data(found: FoundAdapters) -> dict[str, object]:
     rows = [
         {
             "name": spec.name,

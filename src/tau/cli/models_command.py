@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from msgspec import to_builtins
 
@@ -95,7 +94,7 @@ def _show(pattern: str, *, as_json: bool) -> int:
     return write_stdout("\n".join(lines) + "\n")
 
 
-def _details(model: Model) -> dict[str, Any]:
+def _details(model: Model) -> dict[str, object]:
     return {
         "api": model.api,
         "baseUrl": secrets.mask(model.base_url),

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 from msgspec import json
 
@@ -91,7 +90,7 @@ def _row(model: Model, key: str) -> tuple[str, ...]:
     )
 
 
-def json_row(model: Model, key: str) -> dict[str, Any]:
+def json_row(model: Model, key: str) -> dict[str, object]:
     return {
         "provider": model.provider,
         "id": model.id,

@@ -2,7 +2,6 @@
 
 import os
 from contextlib import closing
-from typing import Any
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -59,11 +58,11 @@ def reserve_stdout() -> int:
     return own
 
 
-def _default_settings() -> dict[str, Any]:
+def _default_settings() -> dict[str, object]:
     """The default of each setting in `DEFAULT_SECTIONS`, by dotted key."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
 
-    def collect(prefix: str, values: dict[str, Any]) -> None:
+    def collect(prefix: str, values: dict[str, object]) -> None:
         for name, value in values.items():
             key = f"{prefix}{name}"
             if isinstance(value, dict):

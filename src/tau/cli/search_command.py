@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import UNSET, ValidationError, convert
 
@@ -50,7 +49,7 @@ def _list(tool: WebSearchTool, parsed: ParsedArgs) -> int:
 
 
 def _search(tool: WebSearchTool, query: str, forced: str, parsed: ParsedArgs) -> int:
-    given: dict[str, Any] = {"query": query}
+    given: dict[str, object] = {"query": query}
     if recency := parsed.value("recency"):
         given["recency"] = recency
     if limit := parsed.value("limit"):

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from msgspec import json
 
@@ -208,7 +207,7 @@ _ACTIONS: dict[str, tuple[_Action, Sequence[int], str]] = {
 ACTIONS = (*_ACTIONS, "export")
 
 
-def _write_json(out: OutputStream, value: Any) -> None:
+def _write_json(out: OutputStream, value: object) -> None:
     try:
         text = json.format(json.encode(value), indent=2).decode()
     except UnicodeEncodeError as error:

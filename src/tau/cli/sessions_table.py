@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
 from unicodedata import combining, east_asian_width
 
 from tau.base.clock import iso
@@ -95,7 +94,7 @@ def _format_rows(rows: Sequence[SessionRow], ids: dict[str, str]) -> list[str]:
     return lines
 
 
-def session_to_json(row: SessionRow) -> dict[str, Any]:
+def session_to_json(row: SessionRow) -> dict[str, object]:
     summary = row.summary
     tokens = {
         "input": summary.input_tokens,
@@ -123,7 +122,7 @@ def session_to_json(row: SessionRow) -> dict[str, Any]:
     }
 
 
-def hit_to_json(hit: SessionHit) -> dict[str, Any]:
+def hit_to_json(hit: SessionHit) -> dict[str, object]:
     return {**session_to_json(hit.session), "role": hit.role, "snippet": hit.snippet}
 
 

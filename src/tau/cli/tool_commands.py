@@ -39,7 +39,7 @@ def run(name: str, words: list[str]) -> int:
     return 1 if output.is_error else 0
 
 
-def _call(name: str, words: list[str], *, raw: bool = False) -> tuple[str, dict[str, Any]]:
+def _call(name: str, words: list[str], *, raw: bool = False) -> tuple[str, dict[str, object]]:
     if name == "read" and len(words) == 1:
         path = words[0]
         return "read", {"path": f"{path}:raw" if raw and not path.endswith(":raw") else path}

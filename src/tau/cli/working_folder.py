@@ -2,7 +2,6 @@
 
 import stat
 from pathlib import Path
-from typing import Any
 
 from tau.base.errors import UsageError
 from tau.base.files import mode_of, typed_path
@@ -22,9 +21,9 @@ def is_home(folder: Path) -> bool:
     return folder == home or (home.exists() and folder.samefile(home))
 
 
-def flag_settings(parsed: ParsedArgs) -> dict[str, Any]:
+def flag_settings(parsed: ParsedArgs) -> dict[str, object]:
     """Settings from flags, which override all files."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     mode = "yolo" if parsed.has("yolo") else parsed.value("approval-mode")
     if mode is not None:
         found["tools.approvalMode"] = mode

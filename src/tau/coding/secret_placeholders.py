@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
 
 from msgspec import json
 from msgspec.structs import replace
@@ -73,7 +72,7 @@ def _hide(request: Request, placeholders: SecretPlaceholders) -> Request:
 def _hide_message(message: Message, placeholders: SecretPlaceholders) -> Message:
     if isinstance(message.content, str):
         return replace(message, content=placeholders.mask(message.content))
-    content: list[Any] = []
+    content: list[object] = []
     for part in message.content:
         if isinstance(part, TextContent):
             content.append(replace(part, text=placeholders.mask(part.text)))

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
 
 from tau.base import secrets
 from tau.base.errors import TauError
@@ -61,11 +60,11 @@ def load_known_secrets(environ: Mapping[str, str], paths: Paths) -> KnownSecrets
     return KnownSecrets(tuple(values), tuple(patterns), tuple(problems))
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: object) -> list[str]:
     return [text for text in value if isinstance(text, str) and text] if isinstance(value, list) else []
 
 
-def _stored(content: Any, environ: Mapping[str, str]) -> Iterator[str]:
+def _stored(content: object, environ: Mapping[str, str]) -> Iterator[str]:
     """The values in `auth.json`; of a variable's name, the variable's value."""
     pending: list[object] = [content]
     while pending:
@@ -85,7 +84,7 @@ def _value_of(text: str, environ: Mapping[str, str]) -> Iterator[str]:
         yield value
 
 
-def _configured(content: Any, environ: Mapping[str, str]) -> Iterator[str]:
+def _configured(content: object, environ: Mapping[str, str]) -> Iterator[str]:
     """Keys and headers in `models.json`."""
     pending: list[object] = [content]
     while pending:
@@ -103,7 +102,7 @@ def _configured(content: Any, environ: Mapping[str, str]) -> Iterator[str]:
                 pending += part
 
 
-def _header_secrets(headers: dict[str, Any], environ: Mapping[str, str]) -> Iterator[str]:
+def _header_secrets(headers: dict[str, object], environ: Mapping[str, str]) -> Iterator[str]:
     """Values of variables, and those written out in headers whose names say that they are secret."""
     for name, value in headers.items():
         if not isinstance(value, str) or value.startswith("!"):

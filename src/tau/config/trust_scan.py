@@ -6,7 +6,6 @@ import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from msgspec import DecodeError, Struct, json
 
@@ -261,7 +260,7 @@ def _counted(text: str, location: TrustLocation) -> str | None:
     return json.format(json.encode(kept, order="sorted"), indent=2).decode() if kept else None
 
 
-def _runs(key: str, value: Any) -> bool:
+def _runs(key: str, value: object) -> bool:
     if isinstance(value, str) and value.lstrip().startswith("!"):
         return True
     if key in PROGRAM_KEYS or key.rpartition(".")[2] in PROGRAM_KEYS:
@@ -313,7 +312,7 @@ def named_commands(text: str) -> Iterator[str]:
         yield from (value for value in one.values() if isinstance(value, str) and value.startswith("!"))
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
+def _objects(text: str) -> Iterator[dict[str, object]]:
     """All objects in a JSON file."""
     try:
         pending = [json.decode(text)]

@@ -38,7 +38,7 @@ class AnswerSchema(Struct, frozen=True):
         schema = msgspec.json.encode(self.schema).decode()
         return replace(prompt, text=f"{prompt.text}\n\n{REQUEST.format(schema=schema)}")
 
-    def read(self, answer: str) -> tuple[Any, list[str]]:
+    def read(self, answer: str) -> tuple[object, list[str]]:
         """The data of an answer, and what is wrong with it; JSON in a code fence counts too."""
         for text in (answer, *reversed(_FENCED.findall(answer))):
             try:
@@ -76,7 +76,7 @@ async def complete_answer(
     session: "Session",
     schema: AnswerSchema,
     send: Callable[[Awaitable["Outcome"]], Awaitable[ExitStatus]],
-) -> tuple[ExitStatus, Any]:
+) -> tuple[ExitStatus, object]:
     """The data of the last answer, after corrections if it needs some."""
     for left in reversed(range(MAX_CORRECTIONS + 1)):
         data, errors = schema.read(_last_answer(session))

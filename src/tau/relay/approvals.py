@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from msgspec import Struct
 
@@ -33,12 +32,12 @@ class Approvals:
 
     async def ask(
         self,
-        event: dict[str, Any],
+        event: dict[str, object],
         channel: str,
         chat: str,
         sender: str,
         tell: Callable[[str, tuple[str, ...]], Awaitable[None]],
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Ask in the chat; returns the fields of the agent's answer. Without one in time: cancelled."""
         if event.get("method") not in ("select", "confirm"):
             return {"cancelled": True}

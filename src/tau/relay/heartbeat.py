@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -71,7 +70,7 @@ class Heartbeats:
             sent_ms=now_ms(),
         )
 
-        async def deny(event: dict[str, Any]) -> dict[str, Any]:
+        async def deny(event: dict[str, object]) -> dict[str, object]:
             return {"cancelled": True}
 
         async with relay.hold_session(key):

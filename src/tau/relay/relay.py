@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct, field
 
@@ -302,7 +301,7 @@ class Relay:
     ) -> None:
         session = self.sessions.by_key[key]
 
-        async def ask(event: dict[str, Any]) -> dict[str, Any]:
+        async def ask(event: dict[str, object]) -> dict[str, object]:
             async def tell(text: str, choices: tuple[str, ...]) -> None:
                 await self.say([], message.channel, message.chat, text, choices)
 

@@ -1,7 +1,7 @@
 """The engine's clock; an asyncio loop is a `Timer`."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from tau.base.late import late
 
@@ -18,8 +18,8 @@ class Timer(Protocol):
     """What an asyncio loop offers."""
 
     def time(self) -> float: ...
-    def call_soon(self, fn: Callable[..., object], /, *args: Any) -> Handle: ...
-    def call_later(self, delay_s: float, fn: Callable[..., object], /, *args: Any) -> Handle: ...
+    def call_soon(self, fn: Callable[..., object], /, *args: object) -> Handle: ...
+    def call_later(self, delay_s: float, fn: Callable[..., object], /, *args: object) -> Handle: ...
 
 
 async def sleep(timer: Timer, seconds: float) -> None:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from tau.base.late import late
 
@@ -61,7 +60,7 @@ def in_text(text: str) -> float | None:
     return None if found is None else duration(found[1])
 
 
-def in_details(error: Mapping[str, Any]) -> float | None:
+def in_details(error: Mapping[str, object]) -> float | None:
     """Find a delay in an error's fields: a number, or Google's `retryDelay` in its details."""
     for name, unit in _FIELDS.items():
         field = error.get(name)

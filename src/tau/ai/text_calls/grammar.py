@@ -97,7 +97,7 @@ class CallCursor:
         self.seen = name
         return name
 
-    def json(self) -> Any:
+    def json(self) -> object:
         """A JSON value."""
         self.skip_blanks()
         if self.at == len(self.text):
@@ -121,7 +121,7 @@ class CallCursor:
         name = value.get("name") if isinstance(value, dict) else None
         self.seen = name if isinstance(name, str) and name in self.tools else self.seen
 
-    def call(self, name: str, arguments: Any) -> TextCall:
+    def call(self, name: str, arguments: object) -> TextCall:
         """A call of a registered tool whose arguments fit its schema. Raises NotACall."""
         schema = self.tools[self.registered(name)].parameters
         if isinstance(arguments, str):
@@ -135,7 +135,7 @@ class CallCursor:
             raise NotACall  # the tool's description
         return TextCall(name, arguments)
 
-    def call_of_object(self, value: Any) -> TextCall:
+    def call_of_object(self, value: object) -> TextCall:
         """The call that `{"name": ..., "arguments": {...}}` describes, in any of its usual spellings."""
         if isinstance(value, dict) and isinstance(value.get("function"), dict):
             if not _is_call(value, {"function"}):
@@ -156,8 +156,8 @@ class CallCursor:
         A name that the schema lacks, or that comes twice, means that a value was split at the wrong place.
         """
         schema = self.tools[name].parameters
-        properties: dict[str, Any] = schema.get("properties", {})
-        arguments: dict[str, Any] = {}
+        properties: dict[str, object] = schema.get("properties", {})
+        arguments: dict[str, object] = {}
         for key, text, is_plain in texts:
             if key not in properties or key in arguments:
                 raise NotACall
@@ -166,6 +166,6 @@ class CallCursor:
         return self.call(name, arguments)
 
 
-def _is_call(value: dict[str, Any], fields: set[str]) -> bool:
+def _is_call(value: dict[str, object], fields: set[str]) -> bool:
     """Whether an object has what a call has and nothing else, such as a note on where it is quoted from."""
     return value.keys() <= fields | {"id", "index", "type"} and value.get("type", CALL_TYPES[0]) in CALL_TYPES

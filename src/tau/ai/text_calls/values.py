@@ -57,7 +57,7 @@ def _kinds(schema: dict[str, Any]) -> list[str]:
     return [kind] if isinstance(kind, str) else list(kind or ())
 
 
-def _is_a(value: Any, kind: str) -> bool:
+def _is_a(value: object, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     if kind == "integer" and isinstance(value, float):
@@ -65,14 +65,14 @@ def _is_a(value: Any, kind: str) -> bool:
     return isinstance(value, _TYPES.get(kind, (object,)))
 
 
-def _definition(name: str, root: dict[str, Any]) -> Any:
-    found: Any = root
+def _definition(name: str, root: dict[str, object]) -> object:
+    found: object = root
     for step in name.removeprefix("#/").split("/"):
         found = found.get(step, {}) if isinstance(found, dict) else {}
     return found
 
 
-def read_text(text: str, schema: Any, root: dict[str, Any]) -> Any:
+def read_text(text: str, schema: object, root: dict[str, object]) -> object:
     """The value of a parameter that came as text: text where the schema takes text, else JSON.
 
     Text that is neither comes back as it is, and does not match the schema.
@@ -86,7 +86,7 @@ def read_text(text: str, schema: Any, root: dict[str, Any]) -> Any:
         return {"true": True, "false": False, "none": None, "null": None}.get(word, text)
 
 
-def _unbounded(schema: Any) -> Any:
+def _unbounded(schema: object) -> object:
     """The schema without the values that it allows: an enumeration of words is text too."""
     if isinstance(schema, dict) and all(isinstance(one, str) for one in schema.get("enum", [0])):
         return {key: value for key, value in schema.items() if key != "enum"}

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tau.backends.dap.breakpoints import REQUESTS, BreakpointKind, Breakpoints
 from tau.backends.dap.config import AdapterSpec
@@ -60,7 +60,7 @@ class DebuggedPrograms:
         self.targets.append(target)
         return target
 
-    async def _start_child(self, kind: StartKind, configuration: dict[str, Any]) -> None:
+    async def _start_child(self, kind: StartKind, configuration: dict[str, object]) -> None:
         """A program that the first one started; breakpoints hold there too."""
         address = configuration.get("connect")
         place = address if isinstance(address, dict) else {}
@@ -89,7 +89,7 @@ class DebuggedPrograms:
             with suppress(DapError):
                 await target.connection.request("setExceptionBreakpoints", {"filters": wanted}, CONFIGURE_S)
 
-    def on_event(self, target: DebugTarget, event: str, body: dict[str, Any]) -> None:
+    def on_event(self, target: DebugTarget, event: str, body: dict[str, object]) -> None:
         match event:
             case "stopped":
                 self._name_stop(body)
@@ -110,14 +110,14 @@ class DebuggedPrograms:
         self._check_over()
         self._notify()
 
-    def _name_stop(self, body: dict[str, Any]) -> None:
+    def _name_stop(self, body: dict[str, object]) -> None:
         """Call an expected stop what it is."""
         expected, self.expected_stop = self.expected_stop, ""
         said = f"{body.get('description')} {body.get('text')}"
         if expected and any(signal in said for signal in STOP_SIGNALS):
             body |= {"reason": expected, "description": "", "text": ""}
 
-    async def on_request(self, command: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def on_request(self, command: str, arguments: dict[str, object]) -> dict[str, object]:
         """A reverse request. Raises DapError."""
         match command:
             case "startDebugging":

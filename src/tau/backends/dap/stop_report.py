@@ -3,7 +3,6 @@
 import asyncio
 import re
 from contextlib import suppress
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -25,7 +24,7 @@ NOT_LOCAL = ("global", "static", "register")
 GROUPS = frozenset({"special variables", "function variables", "class variables"})  # of debugpy
 
 
-async def read_place(target: DebugTarget, stop: dict[str, Any]) -> StopPlace:
+async def read_place(target: DebugTarget, stop: dict[str, object]) -> StopPlace:
     """As much as the adapter tells in time; never raises DapError."""
     thread = stop.get("threadId")
     place = StopPlace(

@@ -228,7 +228,7 @@ def _decode(text: str, kind: type[T]) -> T:
     return msgspec.convert(_without_nulls(msgspec.json.decode(text)), kind)
 
 
-def _without_nulls(value: Any) -> Any:
+def _without_nulls(value: object) -> object:
     if isinstance(value, dict):
         return {name: _without_nulls(each) for name, each in value.items() if each is not None}
     if isinstance(value, list):

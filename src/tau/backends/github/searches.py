@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -160,7 +160,7 @@ class SearchResults(Struct, frozen=True):
     items: list[SearchItem] = []
 
 
-def one(text: Any) -> str:
+def one(text: object) -> str:
     """Text of strangers on one line."""
     return shortened(clean_line(str(text or "")), MAX_LINE_CHARS)
 

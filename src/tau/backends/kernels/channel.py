@@ -122,7 +122,7 @@ class Channel(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self._lost()
 
-    def send(self, kind: str, **fields: Any) -> None:
+    def send(self, kind: str, **fields: object) -> None:
         """Raises TypeError for values that JSON cannot represent."""
         line = msgspec.json.encode({"t": kind, **fields}) + b"\n"
         if self._transport is not None and not self._transport.is_closing():

@@ -41,7 +41,7 @@ class OutputRequest(Struct, frozen=True):
     id: str
 
 
-async def answer_call(host: CellHost, op: str, arguments: dict[str, Any]) -> Any:
+async def answer_call(host: CellHost, op: str, arguments: dict[str, object]) -> object:
     """Raises ToolError for an invalid call, and whatever the host raises."""
     try:
         match op:
@@ -64,7 +64,7 @@ async def answer_call(host: CellHost, op: str, arguments: dict[str, Any]) -> Any
 
 
 class Reply(Protocol):
-    def __call__(self, call: HostCall, **fields: Any) -> None: ...
+    def __call__(self, call: HostCall, **fields: object) -> None: ...
 
 
 class RunningCell:

@@ -146,7 +146,7 @@ class LspConnection:
         with suppress(ProcessGone):
             await self._link.send(encode_message("$/cancelRequest", {"id": id}))
 
-    async def notify(self, method: str, params: Any) -> None:
+    async def notify(self, method: str, params: object) -> None:
         try:
             await self._link.send(encode_message(method, params))
         except ProcessGone as error:
@@ -159,7 +159,7 @@ class LspConnection:
             self._link.end(f"{self.name} asks faster than it reads the answers")
             return
         known = fields_of(params)
-        result: Any = None
+        result: object = None
         match method:
             case "workspace/configuration":
                 items = known.get("items")
@@ -184,7 +184,7 @@ class LspConnection:
                 return
         self._answers.append(encode_answer(id, result))
 
-    async def _apply(self, id: RpcId, edit: Any) -> None:
+    async def _apply(self, id: RpcId, edit: object) -> None:
         apply, self.apply_edit = self.apply_edit, None  # one at a time
         try:
             why = "no edit was asked for" if apply is None else await apply(edit)
@@ -196,8 +196,8 @@ class LspConnection:
         with suppress(ProcessGone):
             await self._link.send(encode_answer(id, result))
 
-    def _setting(self, item: Any) -> Any:
-        value: Any = self.spec.settings
+    def _setting(self, item: object) -> object:
+        value: object = self.spec.settings
         section = item.get("section") if isinstance(item, dict) else None
         for part in str(section).split(".") if section else ():
             value = value.get(part) if isinstance(value, dict) else None
@@ -225,7 +225,7 @@ class LspConnection:
             self._progress.pop(token, None)
         (self._quiet.clear if self._progress else self._quiet.set)()
 
-    def provides(self, name: str, method: str = "") -> Any:
+    def provides(self, name: str, method: str = "") -> object:
         """The options of a capability; False or None without it."""
         found = self.capabilities.get(name)
         if not found and method:
@@ -247,7 +247,7 @@ class LspConnection:
         """It ended, or can do something else now: those that wait have to look again."""
 
 
-def fields_of(params: Raw) -> dict[str, Any]:
+def fields_of(params: Raw) -> dict[str, object]:
     try:
         value = json.decode(params)
     except (DecodeError, RecursionError):

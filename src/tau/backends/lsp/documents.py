@@ -35,7 +35,7 @@ class Document:
         self.published = asyncio.Event()
         self.lock = asyncio.Lock()
 
-    def put(self, raw: list[Any], diagnostics: list[Diagnostic]) -> None:
+    def put(self, raw: list[object], diagnostics: list[Diagnostic]) -> None:
         self.raw, self.diagnostics = raw, diagnostics
         self.answered_at = self.changed_at
         self.published.set()

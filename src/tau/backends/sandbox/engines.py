@@ -87,7 +87,7 @@ def _holder_argv(plan: int) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", _BOOT, str(plan), _GUEST]
 
 
-def _guest_plan(spec: SandboxSpec, modules: Sequence[str], **more: Any) -> int:
+def _guest_plan(spec: SandboxSpec, modules: Sequence[str], **more: object) -> int:
     """What the last of these modules of the guest is to do; each imports only those before it."""
     code = [(name, _compiled(name)) for name in modules]
     plan = {"control": spec.control, "checks": dict(spec.checks), "modules": code, **more}

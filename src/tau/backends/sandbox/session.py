@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -204,7 +204,7 @@ class SessionSandbox:
         """Make sockets that connect inside the sandbox, for example to a server there. Raises OSError."""
         return await self._sockets(b"C", (_family(host), count))
 
-    async def _sockets(self, kind: bytes, value: Any) -> list[socket.socket]:
+    async def _sockets(self, kind: bytes, value: object) -> list[socket.socket]:
         if self._connection is None:
             raise OSError("The sandbox is not running")
         made = [socket.socket(fileno=fd) for fd in await self._connection.ask(kind, value)]
@@ -370,7 +370,7 @@ def _family(host: str) -> int:
     return int(socket.AF_INET6 if ":" in host else socket.AF_INET)
 
 
-def _checks(policy: SandboxPolicy, mounts: Sequence[Mount], engine: Engine) -> dict[str, tuple[Any, ...]]:
+def _checks(policy: SandboxPolicy, mounts: Sequence[Mount], engine: Engine) -> dict[str, tuple[object, ...]]:
     """What to try from inside, with its arguments."""
     home = real_folder(Path(os.environ.get("HOME") or "/"))
     deciding = {path: find_mount(path, mounts) for path in (Path("/"), Path("/usr"), home)}
@@ -389,7 +389,7 @@ def _checks(policy: SandboxPolicy, mounts: Sequence[Mount], engine: Engine) -> d
         for mount in mounts
         if mount.kind == "read" and any(root in mount.target.parents for root in policy.roots)
     ]
-    checks: dict[str, tuple[Any, ...]] = {
+    checks: dict[str, tuple[object, ...]] = {
         "files": (read_only, roots),
         "hidden": (hidden, [str(path) for path in policy.visible]),
         "privileges": (),

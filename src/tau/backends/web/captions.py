@@ -4,7 +4,6 @@ import html
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from msgspec import Struct, ValidationError, convert
 
@@ -34,11 +33,11 @@ class _Line(Struct, frozen=True, rename={"text": "#text"}):
     text: str = ""
 
 
-def player_data(page: str) -> dict[str, Any]:
+def player_data(page: str) -> dict[str, object]:
     """What a watch page tells its player. Raises WebError."""
     try:
         found = _PLAYER.search(page)
-        data: dict[str, Any] = json.JSONDecoder().raw_decode(page, found.end())[0] if found else {}
+        data: dict[str, object] = json.JSONDecoder().raw_decode(page, found.end())[0] if found else {}
     except (ValueError, RecursionError):
         data = {}
     if not data:
@@ -46,7 +45,7 @@ def player_data(page: str) -> dict[str, Any]:
     return data
 
 
-def caption_track(tracks: Any) -> tuple[str, str]:
+def caption_track(tracks: object) -> tuple[str, str]:
     """The address of the best track, and its language: people's work first, then English. Raises WebError."""
     try:
         found = convert(tracks or [], list[_Track])
@@ -59,7 +58,7 @@ def caption_track(tracks: Any) -> tuple[str, str]:
     return address, best.language_code + ", automatic" * (best.kind == "asr")
 
 
-def transcript(answer: Any) -> str:
+def transcript(answer: object) -> str:
     """A paragraph for each half minute, of a track's JSON or XML. Raises WebError."""
     paragraphs: dict[int, list[str]] = {}
     try:
@@ -73,7 +72,7 @@ def transcript(answer: Any) -> str:
     return "\n\n".join(f"[{at // 60}:{at % 60:02}] {' '.join(paragraphs[at])}" for at in sorted(paragraphs))
 
 
-def _spoken(answer: Any) -> Iterator[tuple[float, str]]:
+def _spoken(answer: object) -> Iterator[tuple[float, str]]:
     data = answer if isinstance(answer, dict) else {}
     for event in convert(data.get("events") or [], list[_Event]):
         yield event.start_ms / 1000, "".join(segment.utf8 for segment in event.segs)

@@ -77,7 +77,7 @@ async def read_site(site: Site, url: WebUrl, client: WebClient, worker: PageWork
     """Markdown and notes. Raises WebError if the site's API fails."""
     found = _match(site, url)
     assert found is not None
-    values: dict[str, Any] = {name: unquote(value or "") for name, value in found.groupdict().items()}
+    values: dict[str, object] = {name: unquote(value or "") for name, value in found.groupdict().items()}
     values |= {"host": url.host, "url": str(url)}
     for name, address in site.requests.items():
         values[name] = await _ask(site, address, values, client)
@@ -100,7 +100,7 @@ async def read_site(site: Site, url: WebUrl, client: WebClient, worker: PageWork
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n", notes
 
 
-async def _add_transcript(site: Site, values: dict[str, Any], client: WebClient) -> None:
+async def _add_transcript(site: Site, values: dict[str, object], client: WebClient) -> None:
     page = await _ask(site, site.captions, values, client)
     values["player"] = player_data(page if isinstance(page, str) else "")
     address, language = caption_track(look_up(values["player"], TRACKS))
@@ -112,7 +112,7 @@ async def _add_transcript(site: Site, values: dict[str, Any], client: WebClient)
     values |= {"language": language, "transcript": transcript(answer)}
 
 
-async def _ask(site: Site, address: str, values: Mapping[str, Any], client: WebClient) -> Any:
+async def _ask(site: Site, address: str, values: Mapping[str, object], client: WebClient) -> object:
     def value(match: re.Match[str]) -> str:
         found = look_up(values, match[1])
         text = "" if found is None else str(found)

@@ -1,6 +1,6 @@
 """What becomes of a call that may not run: a sentence for the model, details for people."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -59,7 +59,7 @@ def unasked(action: str, notes: str, patterns: tuple[str, ...]) -> Refusal:
     return Refusal(text, RefusedCall(refusal="unasked", comment=shorten(action)))
 
 
-def refused_call(details: Any) -> RefusedCall | None:
+def refused_call(details: object) -> RefusedCall | None:
     """The details as such, wherever they come from; None for those of a call that ran."""
     if isinstance(details, RefusedCall):
         return details

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterable
-from typing import Any
 
 from msgspec import Struct
 
@@ -100,7 +99,7 @@ def summarize(rows: Iterable[UsageRow], now_ms: int, days: int | None = None) ->
     )
 
 
-def as_json(summary: UsageSummary) -> dict[str, Any]:
+def as_json(summary: UsageSummary) -> dict[str, object]:
     """The summary as JSON. Costs are in US dollars."""
     return {
         "firstDay": summary.first_day,
@@ -115,7 +114,7 @@ def as_json(summary: UsageSummary) -> dict[str, Any]:
     }
 
 
-def figures(share: Share) -> dict[str, Any]:
+def figures(share: Share) -> dict[str, object]:
     return {
         "requests": share.requests,
         "tokens": counts(share.usage),

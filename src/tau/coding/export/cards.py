@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any
 
 import msgspec
 
@@ -101,7 +100,7 @@ def _card(name: str, title: str, body: str, state: str, *, failed: bool, open: b
 _NOTHING = '<p class="left-out">Nothing to show.</p>'
 
 
-def _title(call: ToolCall, details: dict[str, Any]) -> str:
+def _title(call: ToolCall, details: dict[str, object]) -> str:
     arguments = call.arguments
     if isinstance(path := details.get("path"), str) and call.name in ("edit", "write", "ast_edit"):
         return one_line(path, TITLE_CHARS)
@@ -111,7 +110,7 @@ def _title(call: ToolCall, details: dict[str, Any]) -> str:
     return one_line(arguments_line(arguments), TITLE_CHARS)
 
 
-def _changed(details: dict[str, Any]) -> str:
+def _changed(details: dict[str, object]) -> str:
     added, removed = details.get("added"), details.get("removed")
     if isinstance(added, int) and isinstance(removed, int) and (added or removed):
         return f"+{added} −{removed}"
@@ -148,7 +147,7 @@ def _argument_language(key: str, value: str, file_language: str) -> str:
     return file_language if key in ("content", "new_text", "old_text", "text", "code") else ""
 
 
-def _cell(cell: Any) -> str:
+def _cell(cell: object) -> str:
     if not isinstance(cell, dict):
         return code_block(json_text(cell), "json")
     language = language_of(str(cell.get("language", "")))

@@ -57,7 +57,7 @@ class ExportedSession:
         except (ValueError, RecursionError):
             return None
 
-    def sanitize(self, value: Any) -> Any:
+    def sanitize(self, value: object) -> object:
         cleaned = _clean_value(value)
         return cleaned if self.masker is None else self.masker.mask_value(cleaned)
 
@@ -110,7 +110,7 @@ def visible(text: str) -> str:
     return plain(text)
 
 
-def _clean_value(value: Any) -> Any:
+def _clean_value(value: object) -> object:
     match value:
         case str():
             return visible(value)

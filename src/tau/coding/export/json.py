@@ -1,7 +1,6 @@
 """A session as one JSON document with its images and usage, or as the JSON lines that pi reads."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -49,7 +48,7 @@ def _pi_line(node: EntryNode, line: bytes) -> bytes:
     """Translate omp's model changes; pi would take the model of another role for the conversation's."""
     if node.type != "model_change":
         return line
-    change: dict[str, Any] = msgspec.json.decode(line)
+    change: dict[str, object] = msgspec.json.decode(line)
     model, role = change.get("model"), change.get("role", "default")
     if "modelId" in change or not isinstance(model, str):
         return line
@@ -64,5 +63,5 @@ def _pi_line(node: EntryNode, line: bytes) -> bytes:
 def _masked(session: ExportedSession, line: bytes) -> bytes:
     if session.masker is None:
         return line
-    value: Any = msgspec.json.decode(line)
+    value: object = msgspec.json.decode(line)
     return msgspec.json.encode(session.masker.mask_value(value))

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from tau.ai import wire as w
 from tau.base.clock import iso, now_ms
@@ -57,7 +56,7 @@ def _blocks(entry: s.KnownEntry) -> Iterator[str]:
             yield summary
 
 
-def _message(message: Any) -> Iterator[str]:
+def _message(message: object) -> Iterator[str]:
     match message:
         case w.UserMessage():
             yield "## You"

@@ -34,22 +34,22 @@ class _Renderer(RendererHTML):
         language = "diff" if name in ("diff", "patch") else syntax_colors.language_of(name)
         return code_block(token.content, language, label=name[:40])
 
-    def code_block(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    def code_block(self, tokens: Sequence[Token], index: int, options: object, env: object) -> str:
         return code_block(tokens[index].content)
 
-    def heading_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    def heading_open(self, tokens: Sequence[Token], index: int, options: object, env: object) -> str:
         return f"<h{_level(tokens[index])}>"
 
-    def heading_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    def heading_close(self, tokens: Sequence[Token], index: int, options: object, env: object) -> str:
         return f"</h{_level(tokens[index])}>\n"
 
-    def link_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    def link_open(self, tokens: Sequence[Token], index: int, options: object, env: object) -> str:
         target = str(tokens[index].attrGet("href") or "")
         if not _SAFE.match(target):
             return f'<a title="{escape(target)}">'
         return f'<a href="{escape(target)}" rel="noopener noreferrer" target="_blank">'
 
-    def image(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    def image(self, tokens: Sequence[Token], index: int, options: object, env: object) -> str:
         """A remote image would trigger a request: show a link instead."""
         target = str(tokens[index].attrGet("src") or "")
         words = escape(tokens[index].content or target)
@@ -58,16 +58,16 @@ class _Renderer(RendererHTML):
         link = f'href="{escape(target)}" rel="noopener noreferrer" target="_blank"'
         return f'<a class="picture" {link}>{words}</a>'
 
-    def table_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    def table_open(self, tokens: Sequence[Token], index: int, options: object, env: object) -> str:
         return '<div class="wide"><table>\n'
 
-    def table_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    def table_close(self, tokens: Sequence[Token], index: int, options: object, env: object) -> str:
         return "</table></div>\n"
 
-    def th_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    def th_open(self, tokens: Sequence[Token], index: int, options: object, env: object) -> str:
         return _cell("th", tokens[index])
 
-    def td_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    def td_open(self, tokens: Sequence[Token], index: int, options: object, env: object) -> str:
         return _cell("td", tokens[index])
 
 

@@ -188,7 +188,7 @@ async def code_actions(asked: LspCall) -> str:
     """Of all servers of the file: linters fix what they report."""
     params, path = asked.params, asked.path()
     first = await asked.server(path)
-    found: list[tuple[dict[str, Any], LanguageServer]] = []
+    found: list[tuple[dict[str, object], LanguageServer]] = []
     notes: list[str] = []
     able = 0
     for spec in asked.servers.for_file(path):
@@ -241,11 +241,11 @@ async def _actions(asked: LspCall, server: LanguageServer, path: Path) -> list[d
     return [each for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []
 
 
-def _title(action: dict[str, Any]) -> str:
+def _title(action: dict[str, object]) -> str:
     return shortened(clean_line(str(action.get("title"))), 200)
 
 
-def _choose(found: Sequence[dict[str, Any]], query: str) -> int | None:
+def _choose(found: Sequence[dict[str, object]], query: str) -> int | None:
     if query.isdigit():
         return int(query) if int(query) < len(found) else None
     return next((at for at, each in enumerate(found) if query.lower() in _title(each).lower()), None)
@@ -280,12 +280,12 @@ async def _apply(action: dict[str, Any], server: LanguageServer, asked: LspCall)
 
 
 async def _execute(
-    command: dict[str, Any], title: str, server: LanguageServer, asked: LspCall, lines: list[str]
+    command: dict[str, object], title: str, server: LanguageServer, asked: LspCall, lines: list[str]
 ) -> str:
     """Run a command of the server; the edits that it asks for meanwhile are applied like others."""
     edited: list[str] = []
 
-    async def apply(edit: Any) -> str:
+    async def apply(edit: object) -> str:
         plan = _plan(asked)
         plan.add(edit, server)
         changes = await plan.changes(asked.ctx)

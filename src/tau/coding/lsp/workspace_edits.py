@@ -58,7 +58,7 @@ class EditPlan:
         self.files: dict[Path, PlannedFile] = {}
         self.edits = 0
 
-    def add(self, edit: Any, server: LanguageServer) -> None:
+    def add(self, edit: object, server: LanguageServer) -> None:
         """Add a WorkspaceEdit. Raises LspError if it is stale, leaves the workspace or makes no sense."""
         if not isinstance(edit, dict):
             return
@@ -79,7 +79,7 @@ class EditPlan:
         file.to = to
         self.files[to] = file
 
-    def _operation(self, each: Any, server: LanguageServer) -> None:
+    def _operation(self, each: object, server: LanguageServer) -> None:
         if not isinstance(each, dict):
             raise LspError(f"{server.name} sent a malformed edit")
         match each.get("kind"):
@@ -100,7 +100,7 @@ class EditPlan:
             case kind:
                 raise LspError(f"{server.name} wants the unknown operation {str(kind)[:50]!r}")
 
-    def _check_version(self, uri: Any, version: Any, server: LanguageServer) -> None:
+    def _check_version(self, uri: object, version: object, server: LanguageServer) -> None:
         path = from_uri(str(uri))
         document = None if path is None else server.documents.get(path)
         if isinstance(version, int) and document is not None and document.version != version:
@@ -116,7 +116,7 @@ class EditPlan:
             file.edits += [edit for edit in edits if edit not in file.edits]
             file.encoding = server.encoding
 
-    def _path(self, uri: Any) -> Path:
+    def _path(self, uri: object) -> Path:
         path = from_uri(str(uri))
         if path is None:
             raise LspError(f"{str(uri)[:200]} is not a local file")

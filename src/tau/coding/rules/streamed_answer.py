@@ -44,7 +44,7 @@ class _Call(Struct):
     def json(self) -> str:
         return "".join(self.pieces)
 
-    def complete_lines(self) -> Mapping[str, Any]:
+    def complete_lines(self) -> Mapping[str, object]:
         """The arguments up to the last line break in them: nothing in them can still change."""
         head, found, _ = self.json.rpartition("\\n")
         return partial_arguments(head + found)
@@ -179,7 +179,7 @@ def _read_call(call: _Call) -> _ReadCall:
     return _ReadCall(arguments, written.texts_of(arguments), paths)
 
 
-def _search_code(rules: Sequence[RuleFile], tool: str, arguments: Mapping[str, Any]) -> list[RuleFile]:
+def _search_code(rules: Sequence[RuleFile], tool: str, arguments: Mapping[str, object]) -> list[RuleFile]:
     found: dict[str, RuleFile] = {}
     for file in written.written_files(arguments):
         fitting = [rule for rule in rules if rule.covers_paths("tool", tool, [file.path])]

@@ -1,7 +1,6 @@
 """Results for calls and jobs that have none, because tau ended or could not record them."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from tau.ai.wire import AppMessage, AssistantMessage, CustomMessage, TextContent, ToolResultMessage
 from tau.base.clock import now_ms
@@ -76,7 +75,7 @@ def lost_jobs(messages: Iterable[AppMessage]) -> list[CustomMessage]:
     return [_lost_job(id, shortened(clean_line(label), LABEL_CHARS)) for id, label in running.items()]
 
 
-def _ended(details: dict[str, Any]) -> list[dict[str, Any]]:
+def _ended(details: dict[str, object]) -> list[dict[str, object]]:
     jobs = details.get("jobs")
     return [
         job

@@ -342,7 +342,7 @@ class AgentRunner(Struct, kw_only=True):
                 async with abort.scope():
                     await self.recorder.settle()
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
+    async def call(self, name: str, arguments: dict[str, object]) -> ToolOutput:
         """Run a tool as if the model had called it, with the same checks; nothing is recorded."""
         setup = self.setup()
         tools = {tool.name: tool for tool in setup.tools}

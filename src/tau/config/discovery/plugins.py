@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from tau.base import log
 from tau.base.errors import ConfigError
@@ -29,7 +28,7 @@ def plugin_root(folder: Path) -> Root:
     return Root(_OWN, str(folder), "user", 0, plugin_patterns(folder), plugin=name)
 
 
-def _read_manifest(folder: Path) -> tuple[str, dict[str, Any]]:
+def _read_manifest(folder: Path) -> tuple[str, dict[str, object]]:
     """The name and the fields of its manifest."""
     manifest = next((name for name in MANIFESTS if (folder / name).is_file()), "")
     try:
@@ -46,7 +45,7 @@ def plugin_patterns(folder: Path) -> Patterns:
         return PLUGIN
     found = dict(PLUGIN)
     for field, kind in FIELDS.items():
-        value: Any = fields.get(field)
+        value: object = fields.get(field)
         values = value if isinstance(value, list) else [value]
         own = [pattern for one in values if (pattern := _pattern(folder, kind, one))]
         if kind in ("hooks", "mcps") and any(isinstance(one, dict) for one in values):
@@ -55,7 +54,7 @@ def plugin_patterns(folder: Path) -> Patterns:
     return found
 
 
-def _pattern(folder: Path, kind: Kind, path: Any) -> str:
+def _pattern(folder: Path, kind: Kind, path: object) -> str:
     """The pattern of a path in a manifest; empty for what is not below the folder, or not there."""
     if not isinstance(path, str) or "*" in path or ".." in Path(path).parts or Path(path).is_absolute():
         return ""
@@ -89,7 +88,7 @@ def _installed(home: Path, cwd: Path) -> Iterator[Root]:
     except ConfigError as error:
         log.warning("The installed plugins of Claude Code cannot be read.", error)
         return
-    plugins: Any = content.get("plugins")
+    plugins: object = content.get("plugins")
     for name, copies in plugins.items() if isinstance(plugins, dict) else ():
         if isinstance(enabled, dict) and enabled.get(name) is False:
             continue

@@ -13,7 +13,7 @@ class EventHub:
         self._shared = shared
         self._call = call
 
-    def on(self, name: str, function: Callable[[Any], Any]) -> Callable[[], None]:
+    def on(self, name: str, function: Callable[[object], object]) -> Callable[[], None]:
         """Call `function(data)` for each event of this name; returns a function that stops that."""
         row = (self._call, function)
         self._shared.setdefault(name, []).append(row)
@@ -24,7 +24,7 @@ class EventHub:
 
         return stop
 
-    def emit(self, name: str, data: Any = None) -> None:
+    def emit(self, name: str, data: object = None) -> None:
         for call, function in tuple(self._shared.get(name, ())):
             call(f"events:{name}", function, data)
 

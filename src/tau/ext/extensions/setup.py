@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tau.agent.events import AgentEvent
 from tau.agent.ui import Ui
@@ -35,7 +35,7 @@ class ExtensionChoice(Protocol):
     @property
     def hook_files(self) -> tuple[str, ...]: ...
     @property
-    def extension_functions(self) -> tuple[Callable[..., Any], ...]: ...
+    def extension_functions(self) -> tuple[Callable[..., object], ...]: ...
     @property
     def no_extensions(self) -> bool: ...
     @property

@@ -97,7 +97,7 @@ class CommandHooks(Hooks):
         if not self.dispatcher.has("PreToolUse"):
             self._remember(question)
             return None
-        arguments: dict[str, Any] | None = None
+        arguments: dict[str, object] | None = None
         review = CallReview()
         for _ in range(MAX_ROUNDS):
             review, changed = await self._review(question)
@@ -115,14 +115,14 @@ class CommandHooks(Hooks):
         note = f"A hook of the user changed the arguments of this call to {shown}."
         return replace(review, arguments=arguments, note="\n".join(filter(None, (note, review.note))))
 
-    async def _review(self, question: ToolQuestion) -> tuple[CallReview, dict[str, Any] | None]:
+    async def _review(self, question: ToolQuestion) -> tuple[CallReview, dict[str, object] | None]:
         """One look at a call: what the hooks say, and the arguments if they change them."""
         names = tool_names(question.tool.name)
         inputs = hook_inputs(question)
         if len(inputs) > MAX_FILES:
             return CallReview(ask=f"It changes more than {MAX_FILES} files, too many for your hooks."), None
         verdict = Verdict()
-        changes: list[dict[str, Any]] = []
+        changes: list[dict[str, object]] = []
         for shown in inputs:
             fields = {"tool_name": names[0], "tool_input": shown, "tool_use_id": question.call.id}
             values = main_values(shown, self.dispatcher.session.world.cwd)
@@ -198,7 +198,7 @@ class CommandHooks(Hooks):
         fields = {"stop_hook_active": again, "agent_id": id, "agent_type": agent}
         return await self._stop("SubagentStop", {**fields, "last_assistant_message": answer}, (agent,))
 
-    async def _stop(self, event: str, fields: Mapping[str, Any], subjects: Sequence[str]) -> str | None:
+    async def _stop(self, event: str, fields: Mapping[str, object], subjects: Sequence[str]) -> str | None:
         verdict = await self.dispatcher.ask(event, fields, subjects)
         self.dispatcher.warn(verdict.failed)
         if verdict.stop or verdict.decision != "deny":
@@ -252,7 +252,7 @@ def _refusal(text: str) -> Refusal:
     )
 
 
-def _response(name: str, shown: Mapping[str, Any], text: str) -> dict[str, Any]:
+def _response(name: str, shown: Mapping[str, object], text: str) -> dict[str, object]:
     """A tool's result in the form that hooks expect of this tool."""
     if name == "Bash":
         return {"stdout": text, "stderr": "", "interrupted": False, "isImage": False}

@@ -111,7 +111,7 @@ class HookDispatcher:
     async def ask(
         self,
         event: str,
-        fields: Mapping[str, Any],
+        fields: Mapping[str, object],
         subjects: Iterable[str] = (),
         values: Sequence[str] = (),
     ) -> Verdict:
@@ -147,7 +147,7 @@ class HookDispatcher:
         return verdict
 
     def matching(self, event: str, subjects: Sequence[str], values: Sequence[str] = ()) -> list[CommandHook]:
-        found: dict[tuple[Any, ...], CommandHook] = {}
+        found: dict[tuple[object, ...], CommandHook] = {}
         for hook in self.table.active:
             if hook.event != event or hook.id in self.off:
                 continue
@@ -208,7 +208,7 @@ def failure_text(result: "HookResult") -> str:
     return f"The {hook.event} hook at {hook.place}{what} failed: {result.answer.failure}."
 
 
-async def _logged(work: Coroutine[Any, Any, object]) -> None:
+async def _logged(work: Coroutine[object, object, object]) -> None:
     """A failure in the background must not end the session."""
     try:
         await work

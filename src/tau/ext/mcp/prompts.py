@@ -69,7 +69,7 @@ def _find(connection: ServerConnection, name: str) -> dict[str, Any] | None:
     return next((one for one in connection.prompts if one.get("name") == name), None)
 
 
-def _arguments(prompt: dict[str, Any], rest: str) -> dict[str, str]:
+def _arguments(prompt: dict[str, object], rest: str) -> dict[str, str]:
     """`name=value` words; others in the order of the arguments, the last of which takes the rest."""
     declared = [text_at(one, "name") for one in list_at(prompt, "arguments")]
     needed = {text_at(one, "name") for one in list_at(prompt, "arguments") if one.get("required") is True}
@@ -95,7 +95,7 @@ def _arguments(prompt: dict[str, Any], rest: str) -> dict[str, str]:
     return found
 
 
-def _parts(content: dict[str, Any]) -> list[UserContent]:
+def _parts(content: dict[str, object]) -> list[UserContent]:
     if content.get("type") == "image":
         return [ImageContent(text_at(content, "data", 10**7), text_at(content, "mimeType", 60))]
     text = text_at(content, "text", 10**6) or text_at(dict_at(content, "resource"), "text", 10**6)

@@ -1,7 +1,6 @@
 """Reads the resources of servers: `mcp://SERVER/URI`; `mcp://SERVER` lists them."""
 
 from pathlib import Path
-from typing import Any
 
 from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
@@ -81,14 +80,14 @@ class ResourceUrls:
         return ()
 
 
-def _content(part: dict[str, Any]) -> bytes:
+def _content(part: dict[str, object]) -> bytes:
     text = part.get("text")
     return (
         text.encode(errors="replace") if isinstance(text, str) else decode_blob(text_at(part, "blob", 10**8))
     )
 
 
-def _row(server: str, fields: dict[str, Any]) -> str:
+def _row(server: str, fields: dict[str, object]) -> str:
     uri = text_at(fields, "uri", 2_000) or text_at(fields, "uriTemplate", 2_000)
     about = text_at(fields, "description", 300) or text_at(fields, "name", 200)
     return f"mcp://{server}/{clean_line(uri)}  {shortened(clean_line(about), 150)}"

@@ -51,8 +51,8 @@ class UserAnswers:
         self._allowed: set[str] = set()
         self._one_at_a_time = asyncio.Lock()
 
-    def capabilities(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"roots": {"listChanged": True}, "elicitation": {"form": {}, "url": {}}}
+    def capabilities(self) -> dict[str, object]:
+        found: dict[str, object] = {"roots": {"listChanged": True}, "elicitation": {"form": {}, "url": {}}}
         if self._complete is not None and self._left > 0:
             found["sampling"] = {}
         return found
@@ -77,7 +77,7 @@ class UserAnswers:
         if self._asks[server] > MAX_ASKS:
             raise JsonRpcError(REJECTED, f"{server} has asked {MAX_ASKS} times in this session.")
 
-    async def _elicit(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _elicit(self, server: str, params: dict[str, object]) -> dict[str, object]:
         if self._ui is None:
             return {"action": "decline"}
         said = reveal(shortened(text_at(params, "message"), MAX_MESSAGE_CHARS))
@@ -99,7 +99,7 @@ class UserAnswers:
             return {"action": _action(chosen)}
         required = dict_at(params, "requestedSchema").get("required")
         needed = set(required) if isinstance(required, list) else set()
-        content: dict[str, Any] = {}
+        content: dict[str, object] = {}
         for name, schema in fields:
             field = FormField(name, schema if isinstance(schema, dict) else {}, name in needed)
             value = await self._ask_field(field, server)
@@ -109,7 +109,7 @@ class UserAnswers:
                 content[name] = value
         return {"action": "accept", "content": content}
 
-    async def _ask_field(self, field: "FormField", server: str) -> Any:
+    async def _ask_field(self, field: "FormField", server: str) -> object:
         """A valid value, None for an optional one that is left out, or CANCELED."""
         assert self._ui is not None
         problem = ""
@@ -132,7 +132,7 @@ class UserAnswers:
                 problem = str(error)
         return CANCELED
 
-    async def _sample(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _sample(self, server: str, params: dict[str, object]) -> dict[str, object]:
         wanted = params.get("maxTokens")
         tokens = min(wanted if isinstance(wanted, int) and wanted > 0 else 1_000, MAX_SAMPLED_TOKENS)
         if self._ui is None or self._complete is None:
@@ -216,7 +216,7 @@ class FormField(Struct, frozen=True):
         default = self.schema.get("default")
         return sorted(found, key=lambda one: one[0] is not default and one[0] != default)
 
-    def parse(self, typed: str) -> Any:
+    def parse(self, typed: str) -> object:
         """Raises ValueError with what is wrong. Nothing typed means the default."""
         text = typed.strip()
         if not text:
@@ -251,7 +251,7 @@ def _action(chosen: str | None) -> str:
     return {ANSWER: "accept", DECLINE: "decline"}.get(chosen or "", "cancel")
 
 
-def _sampled(message: dict[str, Any]) -> UserMessage | AssistantMessage:
+def _sampled(message: dict[str, object]) -> UserMessage | AssistantMessage:
     content = message.get("content")
     parts = [part for part in (content if isinstance(content, list) else [content]) if isinstance(part, dict)]
     if message.get("role") == "assistant":

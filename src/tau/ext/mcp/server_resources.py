@@ -65,7 +65,7 @@ class ServerResources:
         self._listening = self._spawn(self._listen(client))
 
     async def _listen(self, client: McpClient) -> None:
-        wanted: dict[str, Any] = {"toolsListChanged": True, "promptsListChanged": True}
+        wanted: dict[str, object] = {"toolsListChanged": True, "promptsListChanged": True}
         if self._watched:
             wanted["resourceSubscriptions"] = list(self._watched)
         try:

@@ -28,7 +28,7 @@ def needs_task(connection: ServerConnection, tool: ToolDefinition) -> bool:
 
 
 def start_job(
-    connection: ServerConnection, tool: ToolDefinition, arguments: dict[str, Any], ctx: CodingContext
+    connection: ServerConnection, tool: ToolDefinition, arguments: dict[str, object], ctx: CodingContext
 ) -> ToolOutput:
     """The job's result is delivered when the task is done."""
     details = McpDetails(server=connection.name, tool=tool.name)

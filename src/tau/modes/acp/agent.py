@@ -81,7 +81,7 @@ class AcpAgent:
             ),
         )
 
-    async def authenticate(self, method_id: str, **_: Any) -> a.AuthenticateResponse:
+    async def authenticate(self, method_id: str, **_: object) -> a.AuthenticateResponse:
         if method_id not in (AGENT_AUTH, TERMINAL_AUTH):
             raise RequestError(INVALID_PARAMS, f'There is no authentication method "{method_id}".')
         with request_errors():
@@ -109,7 +109,7 @@ class AcpAgent:
         session_id: str,
         mcp_servers: list[McpServer] | None = None,
         additional_directories: list[str] | None = None,
-        **_: Any,
+        **_: object,
     ) -> a.LoadSessionResponse:
         with request_errors():
             session = await self._reopen(cwd, session_id, additional_directories, mcp_servers)
@@ -122,7 +122,7 @@ class AcpAgent:
         cwd: str,
         additional_directories: list[str] | None = None,
         mcp_servers: list[McpServer] | None = None,
-        **_: Any,
+        **_: object,
     ) -> a.ResumeSessionResponse:
         with request_errors():
             session = await self._reopen(cwd, session_id, additional_directories, mcp_servers)
@@ -134,7 +134,7 @@ class AcpAgent:
         cwd: str,
         additional_directories: list[str] | None = None,
         mcp_servers: list[McpServer] | None = None,
-        **_: Any,
+        **_: object,
     ) -> a.ForkSessionResponse:
         with request_errors():
             path = self._stored(session_id, _folder(cwd))
@@ -145,7 +145,7 @@ class AcpAgent:
         )
 
     async def list_sessions(
-        self, cwd: str | None = None, cursor: str | None = None, **_: Any
+        self, cwd: str | None = None, cursor: str | None = None, **_: object
     ) -> a.ListSessionsResponse:
         with request_errors():
             if cursor is not None and not cursor.isdecimal():
@@ -156,20 +156,20 @@ class AcpAgent:
         more = str(start + PAGE) if len(found) > start + PAGE else None
         return a.ListSessionsResponse(sessions=page, next_cursor=more)
 
-    async def close_session(self, session_id: str, **_: Any) -> a.CloseSessionResponse:
+    async def close_session(self, session_id: str, **_: object) -> a.CloseSessionResponse:
         with request_errors():
             session = self._session(session_id)
             del self._sessions[session_id]
             await session.close()
         return a.CloseSessionResponse()
 
-    async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> a.SetSessionModeResponse:
+    async def set_session_mode(self, session_id: str, mode_id: str, **_: object) -> a.SetSessionModeResponse:
         with request_errors():
             await self._session(session_id).set_mode(mode_id)
         return a.SetSessionModeResponse()
 
     async def set_config_option(
-        self, config_id: str, session_id: str, value: str | bool, **_: Any
+        self, config_id: str, session_id: str, value: str | bool, **_: object
     ) -> a.SetSessionConfigOptionResponse:
         with request_errors():
             session = self._session(session_id)
@@ -180,7 +180,7 @@ class AcpAgent:
         with request_errors():
             return await self._session(session_id).prompt(prompt)
 
-    async def cancel(self, session_id: str, **_: Any) -> None:
+    async def cancel(self, session_id: str, **_: object) -> None:
         if (session := self._sessions.get(session_id)) is not None:
             await session.cancel()
 

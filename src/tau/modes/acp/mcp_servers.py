@@ -1,13 +1,13 @@
 """The MCP servers that an editor passes, as definitions like those in files."""
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from acp import schema as a
 
 McpServer: TypeAlias = a.HttpMcpServer | a.SseMcpServer | a.AcpMcpServer | a.McpServerStdio
 
 
-def definition_of(server: McpServer) -> dict[str, Any]:
+def definition_of(server: McpServer) -> dict[str, object]:
     """One that only the editor can reach has neither a command nor a URL, which is reported."""
     if isinstance(server, a.McpServerStdio):
         env = {variable.name: variable.value for variable in server.env or ()}

@@ -99,7 +99,7 @@ class ShownCall(Struct, frozen=True):
             return [_diff(self.cwd / path, old, changed)]
         return []
 
-    def end(self, content: Sequence[UserContent], details: Any, *, is_error: bool) -> a.ToolCallProgress:
+    def end(self, content: Sequence[UserContent], details: object, *, is_error: bool) -> a.ToolCallProgress:
         """What a finished call shows: diffs for changed files, else its text and images."""
         found = _typed(self.tool, details)
         diffs = list(_diffs(self.arguments, found, self.cwd))
@@ -113,7 +113,7 @@ class ShownCall(Struct, frozen=True):
         )
 
 
-def _typed(tool: str, details: Any) -> EditDetails | WriteDetails | ReadDetails | None:
+def _typed(tool: str, details: object) -> EditDetails | WriteDetails | ReadDetails | None:
     """The details as the tool's struct; those of a stored session are plain values."""
     kinds: dict[str, type[EditDetails | WriteDetails | ReadDetails]] = {
         "edit": EditDetails,
@@ -155,7 +155,7 @@ def text_content(text: str) -> a.ContentToolCallContent:
     return _block(TextContent(text))
 
 
-def _diffs(arguments: dict[str, Any], details: object, cwd: Path) -> Iterator[ToolContent]:
+def _diffs(arguments: dict[str, object], details: object, cwd: Path) -> Iterator[ToolContent]:
     match details:
         case EditDetails():
             files = [details] if details.per_file_results is UNSET else details.per_file_results

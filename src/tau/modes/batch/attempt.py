@@ -360,7 +360,7 @@ class Attempt:
     ) -> Exit:
         """The sandbox is made by another tau, which sees the folders of the task at their places."""
         config = self._files / "sandbox.json"
-        rules: dict[str, Any] = {"write": root.tops, "mode": "required"}
+        rules: dict[str, object] = {"write": root.tops, "mode": "required"}
         if (network := self._task.settings.get("sandbox", {}).get("network")) is not None:
             rules["network"] = network
         config.write_bytes(msgspec.json.encode({"sandbox": rules}))

@@ -3,7 +3,7 @@
 import math
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -62,7 +62,7 @@ def judge_tests(log: Path, wanted: list[str]) -> CheckVerdict:
 
 
 def _reward(folder: Path) -> float | None:
-    data: Any
+    data: object
     for name in ("reward.txt", "reward.json"):
         path = folder / name
         if path.is_symlink() or not path.is_file():

@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from tau.base.errors import UsageError
 from tau.base.tasks import spawn
@@ -16,7 +15,7 @@ from tau.modes.batch.task import BatchTask, check_tasks, provider_of
 
 
 async def batch(
-    tasks: Iterable[BatchTask | Mapping[str, Any]],
+    tasks: Iterable[BatchTask | Mapping[str, object]],
     *,
     jobs: int | None = None,
     folder: Path | None = None,

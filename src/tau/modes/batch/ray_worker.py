@@ -67,7 +67,7 @@ class ProgressFeed:
         self._queues.pop(fence, None)
 
 
-def run_attempt(job: NodeJob, feed: Any) -> NodeAnswer:
+def run_attempt(job: NodeJob, feed: object) -> NodeAnswer:
     """The Ray task. A cancelled one raises KeyboardInterrupt here, which ends the agent."""
     node = os.uname().nodename
     if job.version != VERSION:

@@ -118,7 +118,7 @@ class RpcClient(
         """
         self._answer_ui = answer
 
-    async def use_tools(self, *functions: Callable[..., Any]) -> list[str]:
+    async def use_tools(self, *functions: Callable[..., object]) -> list[str]:
         """Offer functions as tools: hints and the docstring become the schema. Returns their names."""
         self._functions = {function.__name__: function for function in functions}
         tools = [
@@ -144,7 +144,7 @@ class RpcClient(
         """Send a message; returns the events until the agent is idle."""
         return await self._collect(lambda: self.prompt(message, list(images)), timeout_s)
 
-    async def ask(self, command: str, request: Struct, response: Any) -> Any:
+    async def ask(self, command: str, request: Struct, response: object) -> object:
         """Send a command and return the data of its answer, as `response`. Raises RpcError."""
         data = await self.request(command, msgspec.to_builtins(request))
         if response is None:
@@ -201,7 +201,7 @@ class RpcClient(
             case _:
                 self._report(frame)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _start(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
         assert self._tasks is not None
         return spawn(self._tasks, work)
 

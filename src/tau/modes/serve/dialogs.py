@@ -1,7 +1,7 @@
 """The open questions of a session: shown to every client, answered by one."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct
 
@@ -126,7 +126,7 @@ class ClientDialogs(RpcUi):
             self._publish(frame)
 
 
-def _details(request: ApprovalRequest, choices: list[ApprovalAnswer]) -> Any:
+def _details(request: ApprovalRequest, choices: list[ApprovalAnswer]) -> object:
     return ApprovalDetails(
         heading=heading(request),
         tool=request.tool,

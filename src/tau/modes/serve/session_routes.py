@@ -245,7 +245,7 @@ def _view_locked(call: ApiCall, error: HttpError) -> SessionView:
         return SessionView(session=info, page=message_page(log, limit) if limit else UNSET)
 
 
-async def run_command(call: ApiCall) -> Any:
+async def run_command(call: ApiCall) -> object:
     command = COMMANDS.get(call.ids["name"])
     if command is None:
         raise HttpError(404, "unknown_command", f'There is no command "{call.ids["name"][:64]}".')
@@ -263,7 +263,7 @@ async def run_command(call: ApiCall) -> Any:
 
 
 async def _run(
-    call: ApiCall, live: LiveSession, command: SessionCommand, body: Any, key: str
+    call: ApiCall, live: LiveSession, command: SessionCommand, body: object, key: str
 ) -> CommandAnswer:
     if command.name == "switch_session":
         raise CommandError("Open the other session under its own address.", "unsupported")

@@ -1,7 +1,6 @@
 """Claude Code."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from tau.relay.agents import invocation, output
 
@@ -48,7 +47,7 @@ def parse(stdout: str, stderr: str, exit: int | None) -> output.AgentReply:
     )
 
 
-def _text(value: Any, depth: int = 0) -> str | None:
+def _text(value: object, depth: int = 0) -> str | None:
     """The text of an answer in any of the shapes that versions used."""
     if not isinstance(value, dict) or depth > 4:
         return None
@@ -65,7 +64,7 @@ def _text(value: Any, depth: int = 0) -> str | None:
     return None
 
 
-def _meta(result: dict[str, Any]) -> output.AgentMeta:
+def _meta(result: dict[str, object]) -> output.AgentMeta:
     usage = output.usage_of(
         result.get("usage"),
         input="input_tokens",

@@ -5,7 +5,7 @@ import ipaddress
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 from slixmpp import JID, ClientXMPP
@@ -64,7 +64,7 @@ class XmppClient(ClientXMPP):
             )
         )
 
-    def _ack_requested(self, _: Any) -> None:
+    def _ack_requested(self, _: object) -> None:
         self._owes_ack = True
         self.acknowledge()
 
@@ -94,12 +94,12 @@ class XmppClient(ClientXMPP):
         finally:
             del self._acks[stanza["id"]]
 
-    def _acked(self, stanza: Any) -> None:
+    def _acked(self, stanza: object) -> None:
         future = self._acks.get(stanza["id"]) if isinstance(stanza, Message) else None
         if future is not None and not future.done():
             future.set_result(None)
 
-    def _lost(self, _: Any) -> None:
+    def _lost(self, _: object) -> None:
         for future in self._acks.values():
             if not future.done():
                 future.set_exception(TauError("The XMPP server was lost before it confirmed a message."))

@@ -49,10 +49,10 @@ class DeferredLoop:
     def time(self) -> float:
         return time.monotonic() if self._loop is None else self._loop.time()
 
-    def call_soon(self, fn: Callable[..., object], /, *args: Any) -> Handle:
+    def call_soon(self, fn: Callable[..., object], /, *args: object) -> Handle:
         return self.call_later(0.0, fn, *args) if self._loop is None else self._loop.call_soon(fn, *args)
 
-    def call_later(self, delay_s: float, fn: Callable[..., object], /, *args: Any) -> Handle:
+    def call_later(self, delay_s: float, fn: Callable[..., object], /, *args: object) -> Handle:
         if self._loop is not None:
             return self._loop.call_later(delay_s, fn, *args)
         call = _Waiting(time.monotonic() + delay_s, fn, args)
@@ -79,7 +79,7 @@ class DeferredLoop:
             self._drop_queued("add_signal_handler", sig) or self._call("remove_signal_handler", sig) is True
         )
 
-    def _call(self, name: str, *args: Any) -> object:
+    def _call(self, name: str, *args: object) -> object:
         """Call the loop, now or as soon as it is attached."""
         if self._loop is not None:
             return getattr(self._loop, name)(*args)

@@ -144,7 +144,7 @@ def searxng_options(
     return endpoint.rstrip("/"), headers, {name: value for name, value in more.items() if value}
 
 
-def _filled(value: Any, texts: Mapping[str, str], count: int) -> Any:
+def _filled(value: object, texts: Mapping[str, str], count: int) -> object:
     if value == "{count}":
         return count
     if isinstance(value, str):

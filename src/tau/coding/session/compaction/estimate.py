@@ -1,7 +1,7 @@
 """Estimates token counts from text: fast, and on the high side for most text."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, assert_never
+from typing import assert_never
 
 import msgspec
 from msgspec import UnsetType
@@ -91,7 +91,7 @@ def _answer_part(part: w.TextContent | w.ThinkingContent | w.ToolCall) -> int:
             assert_never(part)
 
 
-def json_tokens(value: Any) -> int:
+def json_tokens(value: object) -> int:
     try:
         return text_tokens(msgspec.json.encode(value).decode())
     except (TypeError, ValueError):  # a lone surrogate, or an object that is not JSON

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -48,7 +47,7 @@ class CallResult(Struct, frozen=True):
         return result is not None and result.is_error and text_of(result.content) != STOPPED
 
 
-def earlier_file_ops(details: Any) -> FileOps:
+def earlier_file_ops(details: object) -> FileOps:
     """The files listed in the details of an earlier summary."""
     found = plain(details)
     if not isinstance(found, dict):
@@ -164,7 +163,7 @@ def normalize_path(path: str, cwd: str) -> str:
     return os.path.normpath(os.path.join(cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118
 
 
-def _argument_paths(arguments: dict[str, Any]) -> list[str]:
+def _argument_paths(arguments: dict[str, object]) -> list[str]:
     """The paths named in the arguments, including inside a list of edits."""
     found = [path for key in _PATH_KEYS for path in _strings(arguments.get(key))]
     edits = arguments.get("edits")
@@ -175,7 +174,7 @@ def _argument_paths(arguments: dict[str, Any]) -> list[str]:
     return found
 
 
-def _patch_paths(arguments: dict[str, Any]) -> Iterator[str]:
+def _patch_paths(arguments: dict[str, object]) -> Iterator[str]:
     """The paths that a patch names, in all patch formats."""
     for key in ("input", "patch", "diff"):
         for text in _strings(arguments.get(key)):
@@ -201,7 +200,7 @@ def _headers(text: str) -> Iterator[str]:
             yield header.path
 
 
-def _result_paths(details: dict[str, Any]) -> Iterator[str]:
+def _result_paths(details: dict[str, object]) -> Iterator[str]:
     """Paths in the details of a result that changed files."""
     yield from _strings(details.get("path"))
     for key in ("perFileResults", "files"):
@@ -211,13 +210,13 @@ def _result_paths(details: dict[str, Any]) -> Iterator[str]:
                 yield from _strings(row.get("path") if isinstance(row, dict) else row)
 
 
-def _strings(value: Any) -> tuple[str, ...]:
+def _strings(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     return _texts(value)
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def _texts(value: object) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 

@@ -1,7 +1,6 @@
 """Stale reads: results with file content that is shown again later or has changed since."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -90,7 +89,7 @@ def _shown_lines(called: CallResult, result: ToolResultMessage) -> _ShownLines:
         selector = split_selector(_path_text(called))[1]
     except ToolError:
         selector = Selector()
-    details: Any = plain(result.details)
+    details: object = plain(result.details)
     if isinstance(details, dict) and isinstance(first := details.get("firstLine"), int):
         last = details.get("lastLine")
         return _ShownLines(

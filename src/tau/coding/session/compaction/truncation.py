@@ -191,7 +191,7 @@ def _head(text: str, max_tokens: int) -> str:
     return text if text_tokens(text) <= max_tokens else f"{text[: max_tokens * 2]}…"
 
 
-def _value(value: Any, share: float) -> Any:
+def _value(value: object, share: float) -> object:
     if isinstance(value, str):
         size = text_tokens(value)
         return cut_text(value, max(int(size * share), NOTE_TOKENS + 8)) if size > 100 else value

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -54,7 +53,7 @@ def rebuild(path: Path, lines: Sequence[bytes]) -> list[bytes] | None:
 
     `lines` are objects. What is still readable in its first lines is kept; the file name has the id.
     """
-    records: list[dict[str, Any]] = [msgspec.json.decode(line) for line in lines]
+    records: list[dict[str, object]] = [msgspec.json.decode(line) for line in lines]
     entries = [record for record in records if record.get("type") not in ("session", TITLE)]
     if not any(
         entry.get("type") == "message" and isinstance(entry.get("message"), dict) for entry in entries
@@ -69,7 +68,7 @@ def rebuild(path: Path, lines: Sequence[bytes]) -> list[bytes] | None:
     return migration.migrate_lines([s.encode(header), *map(msgspec.json.encode, entries)], version)
 
 
-def _header(path: Path, found: dict[str, str], entries: Sequence[dict[str, Any]]) -> s.SessionHeader:
+def _header(path: Path, found: dict[str, str], entries: Sequence[dict[str, object]]) -> s.SessionHeader:
     written = (entry.get("timestamp") for entry in entries)
     first = next((time for time in written if isinstance(time, str)), "")
     return s.SessionHeader(

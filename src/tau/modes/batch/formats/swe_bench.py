@@ -43,7 +43,7 @@ def load_swe_bench(path: Path) -> dict[str, SuiteTask]:
     return found
 
 
-def _rows(path: Path) -> Iterator[tuple[int, Any]]:
+def _rows(path: Path) -> Iterator[tuple[int, object]]:
     text = path.read_bytes()
     try:
         if text.lstrip().startswith(b"["):

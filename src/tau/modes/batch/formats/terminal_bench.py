@@ -80,5 +80,5 @@ def _typed_solution(folder: Path) -> str:
     return "\n".join(str(one.get("command", "")) for one in commands)
 
 
-def _yaml(path: Path) -> Any:
+def _yaml(path: Path) -> object:
     return yaml12.parse_yaml(path.read_text(encoding="utf-8"))

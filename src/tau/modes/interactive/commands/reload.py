@@ -1,7 +1,5 @@
 """`/reload`: reloads everything read from files and reports changes and errors."""
 
-from typing import Any
-
 from tau.base.errors import ConfigError
 from tau.config.descriptions import show_value
 from tau.config.keybindings import load_keybindings
@@ -52,7 +50,7 @@ async def reload(context: CommandContext, rest: str) -> None:
     context.status_line.refresh()
 
 
-def _settings(changed: list[str], values: dict[str, Any]) -> list[str]:
+def _settings(changed: list[str], values: dict[str, object]) -> list[str]:
     if not changed:
         return ["No settings changed."]
     lines = [f"{key} is now {show_value(values[key])}." for key in changed[:MAX_LISTED]]

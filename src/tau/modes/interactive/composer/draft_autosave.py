@@ -3,7 +3,6 @@
 import asyncio
 import time
 from functools import cached_property
-from typing import Any
 
 from tau.base.late import late
 from tau.modes.interactive.composer.attachments import Attachments
@@ -106,6 +105,6 @@ class DraftAutosave:
 
 def _text(parts: object) -> str:
     """The text of a draft's parts."""
-    rows: list[Any] = parts if isinstance(parts, list) else []
+    rows: list[object] = parts if isinstance(parts, list) else []
     texts = [part.get("text") if isinstance(part, dict) else part for part in rows]
     return "".join(text for text in texts if isinstance(text, str))

@@ -1,7 +1,6 @@
 """What must not leave this machine in a report: known keys, and whatever looks like one."""
 
 import os
-from typing import Any
 
 from tau.base.secrets import SecretMask
 from tau.config.paths import Paths
@@ -18,7 +17,7 @@ def masker_for(paths: Paths) -> SecretMask:
     return make_mask(os.environ, paths, lambda problem: None)
 
 
-def without_keys(value: Any) -> Any:
+def without_keys(value: object) -> object:
     """A settings or models file without anything that could hold a key."""
     match value:
         case dict():

@@ -1,7 +1,5 @@
 """Setting changes from a selector: written to the user's file, reloaded and applied."""
 
-from typing import Any
-
 from msgspec import convert, json, to_builtins
 
 from tau.config.layers import LoadedSettings, load_settings
@@ -25,7 +23,7 @@ def read_settings(context: CommandContext) -> LoadedSettings:
     )
 
 
-def save_setting(context: CommandContext, key: str, value: Any) -> LoadedSettings:
+def save_setting(context: CommandContext, key: str, value: object) -> LoadedSettings:
     """Write one value to the user's file. Raises TauError on failure."""
     set_setting(context.paths, key, json.encode(value).decode())
     return _reload(context)
@@ -44,7 +42,7 @@ def _reload(context: CommandContext) -> LoadedSettings:
     return loaded
 
 
-def with_value(settings: Settings, key: str, value: Any) -> Settings:
+def with_value(settings: Settings, key: str, value: object) -> Settings:
     """The settings with one value changed. Raises ValidationError if it is invalid."""
     plain = to_builtins(settings)
     *groups, name = key.split(".")

@@ -59,7 +59,7 @@ def setting_rows(loaded: LoadedSettings, choices: Mapping[str, Sequence[str]]) -
     return {one.key: row_of(one, values[one.key], choices.get(one.key, ())) for one in describe_settings()}
 
 
-def row_of(declared: Declared, value: Any, choices: Sequence[str] = ()) -> SettingRow:
+def row_of(declared: Declared, value: object, choices: Sequence[str] = ()) -> SettingRow:
     """One setting with its value."""
     kind, allowed = kind_of(declared.annotation.__origin__)
     (meta,) = declared.annotation.__metadata__
@@ -80,7 +80,7 @@ def row_of(declared: Declared, value: Any, choices: Sequence[str] = ()) -> Setti
     )
 
 
-def kind_of(annotation: Any) -> tuple[SettingKind, tuple[Value, ...]]:
+def kind_of(annotation: object) -> tuple[SettingKind, tuple[Value, ...]]:
     """How a value of this type is edited, and its allowed values."""
     origin = get_origin(annotation)
     if annotation is bool:
@@ -116,7 +116,7 @@ def display_value(value: Any) -> Value:
     return plain
 
 
-def parse_value(declared: Declared, value: Value) -> Any:
+def parse_value(declared: Declared, value: Value) -> object:
     """The value to store in the file; None removes the setting."""
     annotation = declared.annotation.__origin__
     if get_origin(annotation) is list:
@@ -144,7 +144,7 @@ def facts(declared: Declared, loaded: LoadedSettings) -> str:
     return "; ".join(parts) + "."
 
 
-def _default(value: Any) -> str:
+def _default(value: object) -> str:
     if value is None or value in ([], {}):
         return "not set"
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else show_value(value).strip('"')

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 from msgspec import ValidationError
 
@@ -108,7 +107,7 @@ class SettingsSelector:
             self._panel.tell(problem, "error")
         self._refresh()
 
-    def _save(self, key: str, value: Any) -> None:
+    def _save(self, key: str, value: object) -> None:
         if value is None:
             self._loaded = remove_setting(self._context, key)
         else:

@@ -1,7 +1,7 @@
 """ask: questions with their options, and the user's answers."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tau.base.text import quantity
 from tau.coding.questions import AskAnswer
@@ -80,7 +80,7 @@ def _questions(view: ToolCallView, details: AskDetails | None) -> list[QuestionV
     ]
 
 
-def _options(values: Any) -> list[tuple[str, str]]:
+def _options(values: object) -> list[tuple[str, str]]:
     options: list[tuple[str, str]] = []
     for each in values[:MAX_OPTIONS] if isinstance(values, list) else []:
         if isinstance(each, str):
@@ -90,7 +90,7 @@ def _options(values: Any) -> list[tuple[str, str]]:
     return options
 
 
-def _words(values: Mapping[Any, Any], name: str) -> str:
+def _words(values: Mapping[object, object], name: str) -> str:
     value = values.get(name)
     return value if isinstance(value, str) else ""
 

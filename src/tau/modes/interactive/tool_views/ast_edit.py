@@ -1,7 +1,6 @@
 """ast_edit: a preview of the replacements, pending a resolve call."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from tau.base.text import quantity
 from tau.coding.tools.ast_edit import AstEditDetails
@@ -60,7 +59,7 @@ def _facts(details: AstEditDetails | None) -> str:
     return f"preview: {replaced(details)}" if details.state == "preview" else replaced(details)
 
 
-def _op(theme: Theme, op: Any) -> str:
+def _op(theme: Theme, op: object) -> str:
     if not isinstance(op, Mapping):
         return ""
     pattern, out = (value if isinstance(value := op.get(key), str) else "" for key in ("pat", "out"))
@@ -68,7 +67,7 @@ def _op(theme: Theme, op: Any) -> str:
     return f"{one_line(pattern, 150)} {become} {one_line(out, 150) or '(nothing)'}"
 
 
-def _ops(view: ToolCallView, theme: Theme, ops: list[Any]) -> Component:
+def _ops(view: ToolCallView, theme: Theme, ops: list[object]) -> Component:
     most = MAX_ROWS if view.expanded else OP_ROWS
     lines = [theme["accent"](_op(theme, op)) for op in ops[1:most]]
     return one_per_row(theme, lines, len(ops) - most, "more rewrite")

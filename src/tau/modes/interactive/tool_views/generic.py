@@ -47,7 +47,7 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     return RenderedCall(title, _body(view, theme, args, main), note(view, theme, time))
 
 
-def _body(view: ToolCallView, theme: Theme, args: Mapping[Any, Any], main: str) -> list[Component]:
+def _body(view: ToolCallView, theme: Theme, args: Mapping[object, object], main: str) -> list[Component]:
     items = list(args.items())[:MAX_ARGUMENTS]
     rest = [item for item in items if item[0] != main]
     arguments = items if view.expanded else rest
@@ -56,7 +56,7 @@ def _body(view: ToolCallView, theme: Theme, args: Mapping[Any, Any], main: str) 
     return [*parts, *pictures(view, theme)]
 
 
-def _arguments(view: ToolCallView, theme: Theme, given: list[tuple[Any, Any]]) -> Component:
+def _arguments(view: ToolCallView, theme: Theme, given: list[tuple[object, object]]) -> Component:
     most = MAX_ARGUMENTS if view.expanded else ARGUMENT_LINES
 
     def paint(width: int) -> list[str]:
@@ -72,7 +72,7 @@ def _arguments(view: ToolCallView, theme: Theme, given: list[tuple[Any, Any]]) -
     return LazyRows(theme, paint)
 
 
-def _value(view: ToolCallView, name: str, value: Any, max_chars: int) -> str:
+def _value(view: ToolCallView, name: str, value: object, max_chars: int) -> str:
     if isinstance(value, str):
         return short_path(value, view.cwd) if name in PATHS else one_line(value, max_chars)
     try:

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from tau.base.text import reveal_path
 from tau.modes.interactive.tool_views.view import ToolCallView
@@ -26,7 +25,7 @@ def text_arg(view: ToolCallView, *names: str) -> str:
     return ""
 
 
-def list_arg(view: ToolCallView, *names: str) -> list[Any]:
+def list_arg(view: ToolCallView, *names: str) -> list[object]:
     """The first of these arguments that is a list; a text becomes a list of one."""
     for value in _values(view, names):
         if isinstance(value, list) and value:
@@ -41,8 +40,8 @@ def flag_arg(view: ToolCallView, *names: str) -> bool:
     return any(value is True for value in _values(view, names))
 
 
-def _values(view: ToolCallView, names: tuple[str, ...]) -> list[Any]:
-    args: Any = view.args
+def _values(view: ToolCallView, names: tuple[str, ...]) -> list[object]:
+    args: object = view.args
     return [args.get(name) for name in names] if isinstance(args, Mapping) else []
 
 
@@ -66,7 +65,7 @@ def short_path(path: str, cwd: Path) -> str:
     return one_line(reveal_path(text.removeprefix(prefix) if len(text) > len(prefix) else text))
 
 
-def short_paths(paths: list[Any], cwd: Path, most: int = 3) -> str:
+def short_paths(paths: list[object], cwd: Path, most: int = 3) -> str:
     """Several paths in a row."""
     named = [short_path(path, cwd) for path in paths[:most] if isinstance(path, str)]
     more = len(paths) - most

@@ -57,7 +57,7 @@ class RenderedCall(NamedTuple):
     """A short styled note after the title: `12 matches`, `exit 1, 3.2 s`."""
 
 
-def details_as(kind: type[T], details: Any) -> T | None:
+def details_as(kind: type[T], details: object) -> T | None:
     """The details as the tool's struct, wherever they come from; None if they are something else."""
     if isinstance(details, kind):
         return details
