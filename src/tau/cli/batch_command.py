@@ -25,7 +25,7 @@ from tau.modes.batch.limiter import RateLimits
 from tau.modes.batch.local_executor import LocalExecutor, auto_jobs
 from tau.modes.batch.progress_view import ProgressView, write_stderr
 from tau.modes.batch.report import HEAD, html_report, markdown_report, result_rows, summary_line, text_table
-from tau.modes.batch.run_folder import Retried, RunFolder
+from tau.modes.batch.run_folder import RetryRecord, RunFolder
 from tau.modes.batch.scheduler import Status
 from tau.modes.batch.task import BatchTask, load_tasks, provider_of
 from tau.modes.batch.workspace import Workspaces
@@ -324,7 +324,7 @@ def _retry(folder: RunFolder, keys: Sequence[str], parsed: ParsedArgs) -> int:
         if not chosen:
             tell("There is nothing to retry.")
             return DONE
-        folder.write(Retried(chosen))
+        folder.write(RetryRecord(chosen))
         folder.rewrite_results()
         executor = _executor(folder, parsed.value("jobs") or "auto", parsed, {})
         return asyncio.run(_work(folder, tasks, parsed, executor))

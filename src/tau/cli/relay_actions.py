@@ -122,7 +122,7 @@ def login(home: RelayHome, parsed: ParsedArgs) -> int:
     config, name = configs.load_config(home.config), _account(parsed)
     if name == "whatsapp":
         home.create()
-        with composition.only_relay(home):
+        with composition.lock_relay(home):
             asyncio.run(_login_whatsapp(home, parsed.value("phone") or ""))
         return write_stdout("WhatsApp is linked.\n")
     asyncio.run(direct.use_channel(config, home, name, "", (), (sys.stdin, sys.stdout)))
@@ -134,7 +134,7 @@ def logout(home: RelayHome, parsed: ParsedArgs) -> int:
     if name != "whatsapp":
         raise UsageError(f"The account of {name} is in the config; remove it there.")
     home.create()
-    with composition.only_relay(home):
+    with composition.lock_relay(home):
         for path in (home.whatsapp, home.state / "sessions.json"):
             path.unlink(missing_ok=True)
     return write_stdout("The login and conversations are forgotten. Remove the device on the phone, too.\n")

@@ -51,7 +51,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from tau.tui.text.wrap import wrap as wrap
     from tau.tui.widgets.loader import CancellableLoader as CancellableLoader
 
-_renamed = late("tau.ext.extensions.renamed")
+_renamed = late("tau.ext.extensions.deprecated_names")
 _HOMES = {
     late("tau.agent.effects"): "Effects",
     late("tau.agent.output"): "ToolOutput",

@@ -134,7 +134,7 @@ def missing_package(name: str, error: ModuleNotFoundError) -> Exception:
 
 
 @contextmanager
-def only_relay(home: RelayHome) -> Iterator[None]:
+def lock_relay(home: RelayHome) -> Iterator[None]:
     """Hold the lock of the state folder. Raises UsageError if another relay has it."""
     fd = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -151,7 +151,7 @@ def is_running(home: RelayHome) -> bool:
     if not home.lock.exists():
         return False
     try:
-        with only_relay(home):
+        with lock_relay(home):
             return False
     except UsageError:
         return True
@@ -167,7 +167,7 @@ async def serve(
 ) -> None:
     """Run the relay with these channels. Raises TauError."""
     home.create()
-    with only_relay(home):
+    with lock_relay(home):
         log = open_log(config, home)
         journal = MessageJournal(home.journal)
         secret_names = secret_variables(config)

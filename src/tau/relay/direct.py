@@ -7,7 +7,7 @@ from typing import TextIO
 from tau.base.errors import TauError
 from tau.relay.agent_run import agent_runner
 from tau.relay.channels.channel import ChannelLink, ChatChannel
-from tau.relay.composition import ChannelParts, only_relay, open_channel, secret_variables
+from tau.relay.composition import ChannelParts, lock_relay, open_channel, secret_variables
 from tau.relay.config import RelayHome
 from tau.relay.journal import OutgoingPart
 from tau.relay.log import open_log
@@ -25,7 +25,7 @@ async def use_channel(
 ) -> str:
     """Connect, send parts, and leave; returns the id of the last one. Raises TauError."""
     home.create()
-    with only_relay(home):
+    with lock_relay(home):
         runner = agent_runner(secret_variables(config))
         try:
             channel = await open_channel(

@@ -112,7 +112,7 @@ class LateHooks(HookChain):
         running = dispatcher.HookDispatcher(
             table,
             dispatcher.HookSession(
-                world=hook_files.HookWorld(
+                world=hook_files.HookScope(
                     cwd=parts.options.cwd,
                     project=list(project_folders(parts.options.cwd))[-1],
                     runner=parts.environment.world.run,

@@ -8,7 +8,7 @@ from msgspec import json
 
 from tau.config.layers import load_settings
 from tau.config.paths import Paths, current_folder, project_folders
-from tau.ext.hooks.hook_files import HookTable, HookWorld
+from tau.ext.hooks.hook_files import HookScope, HookTable
 from tau.ext.hooks.hook_run import HookResult, run_hook
 from tau.ext.hooks.tool_names import NAMES, main_values, matches, meets, tool_names
 from tau.sdk.composition import open_runners
@@ -43,7 +43,7 @@ async def try_hooks(
     cwd = current_folder()
     options = SessionOptions(cwd=cwd)
     runner, outside, _ = await open_runners(options, load_settings(paths, cwd).settings, paths, services)
-    world = HookWorld(
+    world = HookScope(
         cwd=cwd,
         project=list(project_folders(cwd))[-1],
         runner=runner,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.backends.isolation import copies, frozen
+from tau.backends.isolation import copies, frozen_files
 from tau.backends.isolation.copies import RepositoryCopy, create_workspace, mounted, remove_workspace
 from tau.backends.isolation.git_calls import IsolationError
 from tau.backends.isolation.merge import find_changes, merge_files
@@ -133,7 +133,7 @@ def test_carried_folders_are_copied_and_nothing_outside_is(root: Path, tmp_path:
             with pytest.raises(IsolationError, match=r"task\.isolation\.carry"):
                 await make(runner, root, "two", "worktree", name)
         (root / "linked").symlink_to("/etc")
-        assert frozen.carried_folders(root, ["linked", "absent"]) == []
+        assert frozen_files.carried_folders(root, ["linked", "absent"]) == []
 
     run(work, "overlay", tmp_path)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tau.backends.ssh.arguments import command_argv, master_argv
-from tau.backends.ssh.command import Form, RemoteCommand, build_form
+from tau.backends.ssh.command import RemoteCommand, RemoteForm, build_form
 from tau.backends.ssh.hosts import SshHost
 from tau.backends.ssh.info import ASK_UNIX, ASK_WINDOWS, HostInfo, InfoCache, probe
 from tau.base.errors import ToolError
@@ -110,7 +110,7 @@ def test_host_facts_are_cached_until_the_host_changes(tmp_path: Path) -> None:
     assert cache.get(HOST) is None and not file.exists()
 
 
-def read_local(command: str, form: Form, *, chunks: bool = False) -> tuple[bytes, int | None, bool]:
+def read_local(command: str, form: RemoteForm, *, chunks: bool = False) -> tuple[bytes, int | None, bool]:
     """The output of a local process, treated as if it came from a host."""
 
     async def main() -> tuple[bytes, int | None, bool]:
@@ -128,13 +128,13 @@ def read_local(command: str, form: Form, *, chunks: bool = False) -> tuple[bytes
 
 
 def test_end_mark_is_found_in_chunks_and_hidden() -> None:
-    form = Form(remote="", mark=b"\x1eabc:")
+    form = RemoteForm(remote="", mark=b"\x1eabc:")
     pieces = ("one\\036ab", "x\\036ab", "c:", "7\\036")
     slow = "; sleep 0.1; ".join(f"printf '{piece}'" for piece in pieces)
     assert read_local(slow, form) == (b"one\x1eabx", 7, False)
     assert read_local("printf 'one\\036ab'; exit 3", form) == (b"one\x1eab", 3, True)
     assert read_local("printf 'one\\036abc:'; exit 3", form)[1:] == (3, True)
-    assert read_local("echo hi; exit 4", Form(remote="")) == (b"hi\n", 4, False)
+    assert read_local("echo hi; exit 4", RemoteForm(remote="")) == (b"hi\n", 4, False)
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "zsh", "mksh", "busybox sh"])

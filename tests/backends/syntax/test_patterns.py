@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.backends.syntax.languages import LANGUAGES, detect_language
-from tau.backends.syntax.patterns import Op, required_words, rewrite, search
+from tau.backends.syntax.patterns import PatternRewrite, required_words, rewrite, search
 from tau.base.errors import ToolError
 from tests.backends.syntax.samples import SAMPLES, Sample
 
@@ -15,7 +15,7 @@ def found(pattern: str, text: str, language: str) -> list[str]:
 
 
 def changed(pat: str, out: str, text: str, language: str = "python") -> str:
-    return rewrite([Op(pat, out)], text, language).text
+    return rewrite([PatternRewrite(pat, out)], text, language).text
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_repeated_metavariable_matches_the_same_code() -> None:
 def test_matches_are_bounded() -> None:
     assert len(search("f($A)", "f(1)\n" * 50, "python", max_matches=7)) == 7
     with pytest.raises(ToolError, match="more than 10 times"):
-        rewrite([Op("f($A)", "g($A)")], "f(1)\n" * 50, "python", max_changes=10)
+        rewrite([PatternRewrite("f($A)", "g($A)")], "f(1)\n" * 50, "python", max_changes=10)
 
 
 @pytest.mark.parametrize(
@@ -145,13 +145,15 @@ def test_empty_replacement_deletes() -> None:
 
 
 def test_outermost_of_nested_matches_is_changed() -> None:
-    result = rewrite([Op("f($A)", "g($A)")], "f(f(1)) + f(2)\n", "python")
+    result = rewrite([PatternRewrite("f($A)", "g($A)")], "f(f(1)) + f(2)\n", "python")
     assert (result.text, len(result.changes), result.overlapping) == ("g(f(1)) + g(2)\n", 2, 1)
 
 
 def test_all_patterns_match_the_original_text_and_the_earlier_one_wins() -> None:
     result = rewrite(
-        [Op("a($X)", "b($X)"), Op("b($X)", "a($X)"), Op("a(1)", "c()")], "a(1); b(2)\n", "python"
+        [PatternRewrite("a($X)", "b($X)"), PatternRewrite("b($X)", "a($X)"), PatternRewrite("a(1)", "c()")],
+        "a(1); b(2)\n",
+        "python",
     )
     assert (result.text, result.overlapping) == ("b(1); a(2)\n", 1)
     assert [change.op for change in result.changes] == [0, 1]
@@ -181,14 +183,14 @@ def test_required_words_occur_in_every_match() -> None:
 )
 def test_unmatched_text_keeps_every_byte(pieces: list[str]) -> None:
     text = "".join(pieces)
-    result = rewrite([Op("f($A)", "g[$A]")], text, "python")
+    result = rewrite([PatternRewrite("f($A)", "g[$A]")], text, "python")
     rest, at = "", 0
     for change in result.changes:
         assert text[change.start : change.end].startswith("f(") and change.text.startswith("g[")
         rest += text[at : change.start] + change.text
         at = change.end
     assert rest + text[at:] == result.text
-    assert rewrite([Op("f($A)", "f($A)")], text, "python").text == text
+    assert rewrite([PatternRewrite("f($A)", "f($A)")], text, "python").text == text
 
 
 @given(st.sampled_from(LANGUAGES), st.text(max_size=60), st.sampled_from(SAMPLES))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import TauError
-from tau.ext.extensions import renamed
+from tau.ext.extensions import deprecated_names
 from tau.sdk import SessionOptions, create_session
 from tests.ext.extensions.host import opened
 from tests.ext.plugins.test_store import manage
@@ -110,8 +110,8 @@ def test_an_extension_reads_the_settings_of_its_plugin(isolation: str, tmp_path:
 
 
 def test_a_renamed_name_works_and_its_line_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(renamed.RENAMED, "Refuse", "Deny")
-    monkeypatch.setitem(renamed.RENAMED, "ExtensionAPI.add_command", "ExtensionAPI.command")
+    monkeypatch.setitem(deprecated_names.RENAMED, "Refuse", "Deny")
+    monkeypatch.setitem(deprecated_names.RENAMED, "ExtensionAPI.add_command", "ExtensionAPI.command")
     code = (
         "from tau.ext import (\n    ExtensionAPI,\n    Refuse,\n)\n\n\ndef extension(tau):\n"
         "    assert Refuse.__name__ == 'Deny'\n    tau.add_command('old', lambda args, ctx: None)\n"

@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import SessionError, UsageError
-from tau.modes.batch.run_folder import BatchResult, Ended, Recorded, Retried, RunFolder, Started
+from tau.modes.batch.run_folder import (
+    BatchResult,
+    EndRecord,
+    ResultRecord,
+    RetryRecord,
+    RunFolder,
+    StartRecord,
+)
 from tau.modes.batch.task import BatchTask
 
 
@@ -21,11 +28,11 @@ def result(name: str, status: str = "done", cost: float = 0.5) -> BatchResult:
 
 def test_state_is_what_the_journal_says(tmp_path: Path) -> None:
     folder = made(tmp_path, "a", "b", "c")
-    folder.write(Started("a", 1, 1, "w", "t"))
-    folder.write(Recorded("a", 1, result("a")))
-    folder.write(Started("b", 1, 2, "w", "t"))
-    folder.write(Ended("b", 2, "refused", counts=False, cost=0.25))
-    folder.write(Started("c", 1, 3, "w", "t"))
+    folder.write(StartRecord("a", 1, 1, "w", "t"))
+    folder.write(ResultRecord("a", 1, result("a")))
+    folder.write(StartRecord("b", 1, 2, "w", "t"))
+    folder.write(EndRecord("b", 2, "refused", counts=False, cost=0.25))
+    folder.write(StartRecord("c", 1, 3, "w", "t"))
     folder.close()
     again = RunFolder(tmp_path / "run")
     again.read()
@@ -46,8 +53,8 @@ def test_second_coordinator_is_refused(tmp_path: Path) -> None:
 
 def test_result_that_a_crash_kept_from_the_results_is_added(tmp_path: Path) -> None:
     folder = made(tmp_path, "a", "b")
-    folder.write(Recorded("a", 1, result("a")))
-    folder.write(Recorded("b", 2, result("b")))
+    folder.write(ResultRecord("a", 1, result("a")))
+    folder.write(ResultRecord("b", 2, result("b")))
     folder.close()
     results = tmp_path / "run/results.jsonl"
     lines = results.read_bytes().splitlines(keepends=True)
@@ -59,9 +66,9 @@ def test_result_that_a_crash_kept_from_the_results_is_added(tmp_path: Path) -> N
 
 def test_retried_result_leaves_the_results(tmp_path: Path) -> None:
     folder = made(tmp_path, "a", "b")
-    folder.write(Recorded("a", 1, result("a", "failed")))
-    folder.write(Recorded("b", 2, result("b")))
-    folder.write(Retried(["a"]))
+    folder.write(ResultRecord("a", 1, result("a", "failed")))
+    folder.write(ResultRecord("b", 2, result("b")))
+    folder.write(RetryRecord(["a"]))
     folder.close()  # killed before the file was rewritten
     again = RunFolder(tmp_path / "run")
     again.lock()
@@ -71,7 +78,7 @@ def test_retried_result_leaves_the_results(tmp_path: Path) -> None:
 
 def test_torn_last_line_of_the_journal_is_dropped(tmp_path: Path) -> None:
     folder = made(tmp_path, "a")
-    folder.write(Started("a", 1, 1, "w", "t"))
+    folder.write(StartRecord("a", 1, 1, "w", "t"))
     folder.close()
     journal = tmp_path / "run/journal.jsonl"
     journal.write_bytes(journal.read_bytes() + b'{"type":"result","task":"a"')

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tau.backends.isolation import frozen
+from tau.backends.isolation import frozen_files
 from tau.backends.isolation.git_calls import SNAPSHOT_INDEX, GitCalls, IsolationError, open_calls
 from tau.backends.isolation.modes import copy_files
 from tau.backends.isolation.overlay import KINDS, UPPER, OverlayMount, mount_overlay
@@ -100,12 +100,12 @@ async def create_workspace(
     try:
         await _check_size(outer, root, max_bytes)
         if mode in KINDS:
-            store = frozen.store_of(folder.parent, session, root)
-            found = await frozen.freeze(run, root, store, carry)
+            store = frozen_files.store_of(folder.parent, session, root)
+            found = await frozen_files.freeze(run, root, store, carry)
             made = RepositoryCopy(folder, replace(info, lower=str(found.files)))
             return await _make_upper(made, found, root, outer)
         repository = files / ".git"
-        tree = await frozen.snapshot_tree(replace_objects(outer, repository / "objects"), root)
+        tree = await frozen_files.snapshot_tree(replace_objects(outer, repository / "objects"), root)
         base = await _make_repository(replace_objects(outer, repository / "objects"), root, repository, tree)
         made = RepositoryCopy(folder, info).save(replace(info, base=base))
         if mode != "worktree":
@@ -114,7 +114,7 @@ async def create_workspace(
         inner = made.calls(run)
         words = ("--reset",) if mode != "worktree" else ("--reset", "-u")
         await inner.git("read-tree", *words, base)
-        for source in frozen.carried_folders(root, carry) if mode == "worktree" else ():
+        for source in frozen_files.carried_folders(root, carry) if mode == "worktree" else ():
             target = files / source.relative_to(root)
             target.parent.mkdir(parents=True, exist_ok=True)
             await copy_files(run, [source], target, reflink="auto")
@@ -126,7 +126,7 @@ async def create_workspace(
 
 
 async def _make_upper(
-    made: RepositoryCopy, found: frozen.FrozenFiles, root: Path, outer: GitCalls
+    made: RepositoryCopy, found: frozen_files.FrozenFiles, root: Path, outer: GitCalls
 ) -> RepositoryCopy:
     """The layer of a new overlay, which begins with nothing but its own git directory."""
     repository = made.folder / UPPER / ".git"
@@ -227,7 +227,7 @@ def unused_stores(copies: Path) -> list[Path]:
     old_s = time.time() - UNUSED_S
     return [
         store
-        for store in copies.glob(f"{frozen.PREFIX}*")
+        for store in copies.glob(f"{frozen_files.PREFIX}*")
         if not any(path.is_relative_to(store) for path in used) and store.stat().st_mtime < old_s
     ]
 

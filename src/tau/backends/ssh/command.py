@@ -46,7 +46,7 @@ LINGER_S = 0.25  # how long ssh may take to exit after the command
 STATUS_BYTES = 8
 
 
-class Form(Struct, frozen=True, kw_only=True):
+class RemoteForm(Struct, frozen=True, kw_only=True):
     """`remote` is the command line, `script` its input. With `holds`, the input stays open."""
 
     remote: str
@@ -57,7 +57,7 @@ class Form(Struct, frozen=True, kw_only=True):
 
 def build_form(
     info: HostInfo, host: SshHost, command: str, cwd: str | None, nonce: str, env: Mapping[str, str] = QUIET
-) -> Form:
+) -> RemoteForm:
     """Prepare a command and its folder for the remote shell.
 
     A Unix host gets a script on standard input, and the command line is only `exec sh`, so no login shell has
@@ -83,10 +83,10 @@ def build_form(
             command=quote_word(command),
         )
         remote = "exec sh" if compat is None else f"{compat} -s"
-        return Form(remote=remote, script=script.encode(), mark=f"\x1e{nonce}:".encode(), holds=holds)
+        return RemoteForm(remote=remote, script=script.encode(), mark=f"\x1e{nonce}:".encode(), holds=holds)
     if cwd is None:
-        return Form(remote=command)
-    return Form(remote=_in_folder(info, command, cwd))
+        return RemoteForm(remote=command)
+    return RemoteForm(remote=_in_folder(info, command, cwd))
 
 
 def _in_folder(info: HostInfo, command: str, cwd: str) -> str:
@@ -116,7 +116,7 @@ def _home(cwd: str) -> str:
 class RemoteCommand:
     """A context manager: leaving it early ends the command, also on the remote side where possible."""
 
-    def __init__(self, process: Process, form: Form) -> None:
+    def __init__(self, process: Process, form: RemoteForm) -> None:
         self._process = process
         self._form = form
         self._held = b""

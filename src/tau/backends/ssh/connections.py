@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from tau.backends.ssh import arguments
-from tau.backends.ssh.command import Form, RemoteCommand, build_form
+from tau.backends.ssh.command import RemoteCommand, RemoteForm, build_form
 from tau.backends.ssh.hosts import SshHost
 from tau.backends.ssh.info import ASK_UNIX, HostInfo, InfoCache, probe
 from tau.backends.ssh.mounts import Mounts
@@ -130,7 +130,7 @@ class Connections:
         return text
 
     async def _start_command(
-        self, host: SshHost, socket: str | None, form: Form, limits: Limits | None
+        self, host: SshHost, socket: str | None, form: RemoteForm, limits: Limits | None
     ) -> RemoteCommand:
         words = arguments.command_argv(host, socket, form.remote)
         process = await self._launch(words, limits, scripted=form.script is not None)

@@ -32,7 +32,7 @@ class PatternMatch(Struct, frozen=True, kw_only=True):
     variables: dict[str, str] = {}
 
 
-class Op(Struct, frozen=True):
+class PatternRewrite(Struct, frozen=True):
     """One rewrite: what `pat` matches becomes `out`."""
 
     pat: str
@@ -67,7 +67,9 @@ def search(pattern: str, text: str, language: str, *, max_matches: int = MAX_MAT
     return [_match(node, pattern, text, names) for node in nodes]
 
 
-def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = MAX_MATCHES) -> RewriteResult:
+def rewrite(
+    ops: Sequence[PatternRewrite], text: str, language: str, *, max_changes: int = MAX_MATCHES
+) -> RewriteResult:
     """Replace every match. All patterns see the original text; unmatched text is unchanged. Where matches
     overlap, the outer one and the earlier rewrite win. Raises ToolError."""
     newline = "\r" if "\r" in text and "\n" not in text else "\n"
@@ -109,7 +111,7 @@ def required_words(pattern: str) -> list[str]:
     return re.findall(r"[^\W\d]\w{2,}", re.sub(HOLE, " ", pattern))
 
 
-def _check_replacement(op: Op, language: str) -> None:
+def _check_replacement(op: PatternRewrite, language: str) -> None:
     if re.search(r"\$\$\$(?![A-Z_])", op.out):
         raise ToolError("`$$$` in `out` needs a name, the same as in `pat`: for example `$$$ARGS`.")
     if language in _DOLLAR_LANGUAGES:

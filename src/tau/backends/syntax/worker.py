@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from tau.backends.syntax.patterns import Op, PatternMatch, RewriteResult, rewrite, search
+from tau.backends.syntax.patterns import PatternMatch, PatternRewrite, RewriteResult, rewrite, search
 from tau.backends.syntax.summary import CodeSummary, SummaryOptions, summarize, summary_language
 from tau.backends.syntax.trees import is_broken, parse
 from tau.base.errors import ToolError
@@ -52,7 +52,7 @@ class FileRewrite(Struct, frozen=True):
 
 
 class RewriteTask(Struct, frozen=True, tag="rewrite"):
-    ops: Sequence[Op]
+    ops: Sequence[PatternRewrite]
     text: str
     language: str
 
@@ -90,7 +90,7 @@ class SyntaxWorker:
         task = SearchTask(pattern, text, language)
         return await self._compute(task, task.run, list[PatternMatch])
 
-    async def rewrite(self, ops: Sequence[Op], text: str, language: str) -> FileRewrite:
+    async def rewrite(self, ops: Sequence[PatternRewrite], text: str, language: str) -> FileRewrite:
         """The new text, without blocking the event loop. Raises ToolError."""
         task = RewriteTask(ops, text, language)
         return await self._compute(task, task.run, FileRewrite)

@@ -35,7 +35,7 @@ class _Waiter(Struct, eq=False):
     answer: "asyncio.Future[AgentMessage | str]"
 
 
-class Mailroom:
+class Mailboxes:
     """What waits for an agent is in its session's queue, which survives a crash; the loop injects it."""
 
     def __init__(self, team: "Team", timeout_ms: int) -> None:

@@ -22,7 +22,7 @@ from tau.coding.task.catalog import AgentCatalog, load_agents
 from tau.coding.task.definition import AgentBudget, list_agents
 from tau.coding.task.delegation import Delegation
 from tau.coding.task.lifecycle import Lifecycle
-from tau.coding.task.mailbox import Mailroom
+from tau.coding.task.mailbox import Mailboxes
 from tau.coding.task.ports import MAIN, TaskOrder
 from tau.coding.task.restoration import Restoration
 from tau.coding.task.results import AgentProgress, SingleResult
@@ -74,7 +74,7 @@ class Team:
         """What agents of earlier processes used."""
         self.roster = Roster(artifacts)
         self.slots, self.pauses = Slots(self.settings.max_concurrency), ProviderPauses()
-        self.mail = Mailroom(self, session.settings.irc.timeout_ms)
+        self.mail = Mailboxes(self, session.settings.irc.timeout_ms)
         self.spawner, self.setup, self.life = Spawner(self, builtin), SubagentSetup(self), Lifecycle(self)
         self.delegation = Delegation(self)
         self.merging, self.copying, self.opening = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()

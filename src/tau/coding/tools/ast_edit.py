@@ -127,7 +127,7 @@ class AstEdit(Tool[AstEditParams]):
         return _report_preview(plan, scope, reading, replaced)
 
 
-def _checked(ops: Sequence[Rewrite]) -> "list[patterns.Op]":
+def _checked(ops: Sequence[Rewrite]) -> "list[patterns.PatternRewrite]":
     if len(ops) > MAX_OPS:
         raise ToolError(f"{len(ops)} ops are too many for one call; the limit is {MAX_OPS}.")
     seen: set[str] = set()
@@ -136,7 +136,7 @@ def _checked(ops: Sequence[Rewrite]) -> "list[patterns.Op]":
         if op.pat.strip() in seen:
             raise ToolError(f"The pattern `{op.pat.strip()}` occurs twice; give each pattern one `out`.")
         seen.add(op.pat.strip())
-    return [patterns.Op(op.pat, op.out) for op in ops]
+    return [patterns.PatternRewrite(op.pat, op.out) for op in ops]
 
 
 def _stage(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tau.tui.style import Theme
 
 plugin_settings = late("tau.ext.plugins.plugin_settings")
-renamed = late("tau.ext.extensions.renamed")
+deprecated_names = late("tau.ext.extensions.deprecated_names")
 
 API_VERSION = "1.0"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -44,7 +44,7 @@ class ExtensionAPI(SessionActions):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if (new := renamed.new_name(f"ExtensionAPI.{name}")) is not None:
+            if (new := deprecated_names.new_name(f"ExtensionAPI.{name}")) is not None:
                 return getattr(self, new.rpartition(".")[2])
             raise AttributeError(f"ExtensionAPI has no {name}; see the page Extensions.")
 

@@ -13,7 +13,7 @@ from tau.base import log as log_file
 from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.base.text import sentence
-from tau.ext.hooks.hook_files import CommandHook, HookTable, HookWorld
+from tau.ext.hooks.hook_files import CommandHook, HookScope, HookTable
 from tau.ext.hooks.tool_names import matches, meets
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ RUN, BLOCK, DISABLE = "Run it this time", "Block it", "Disable the hook and run 
 class HookSession(Struct, kw_only=True):
     """What hooks need of the session. `stop` ends the current run; `disable` saves that a hook is off."""
 
-    world: HookWorld
+    world: HookScope
     queue: Queue
     emit: Callable[[AgentEvent], None]
     stop: Callable[[], None]

@@ -99,7 +99,7 @@ class CommandHook(Struct, frozen=True, kw_only=True):
         return f"{self.event}-{digest[:6]}"
 
 
-class HookWorld(Struct, frozen=True, kw_only=True):
+class HookScope(Struct, frozen=True, kw_only=True):
     """Where hooks run. `runner` is for what a repository supplies, in the sandbox; `outside` for programs of
     the user. In a folder that is not `trusted`, hooks of the user that name files of it run in the sandbox.
     """

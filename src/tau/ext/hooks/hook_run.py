@@ -21,7 +21,7 @@ from tau.base.sizes import KIB, MIB
 from tau.base.tasks import spawn
 from tau.base.text import clean_line
 from tau.ext.hooks.hook_answer import HookAnswer, read_exit, read_output
-from tau.ext.hooks.hook_files import NESTED, CommandHook, HookWorld
+from tau.ext.hooks.hook_files import NESTED, CommandHook, HookScope
 
 http = late("tau.ai.http")
 
@@ -38,7 +38,7 @@ class HookResult(Struct, frozen=True, kw_only=True):
     code: int | None = None
 
 
-async def run_hook(hook: CommandHook, payload: bytes, world: HookWorld) -> HookResult:
+async def run_hook(hook: CommandHook, payload: bytes, world: HookScope) -> HookResult:
     """Never raises but for a cancellation: what went wrong is in the answer."""
     began = time.monotonic()
     code: int | None = None
@@ -54,7 +54,7 @@ async def run_hook(hook: CommandHook, payload: bytes, world: HookWorld) -> HookR
     return HookResult(hook=hook, answer=answer, ms=round((time.monotonic() - began) * 1000), code=code)
 
 
-async def _run(hook: CommandHook, payload: bytes, world: HookWorld) -> tuple[int | None, HookAnswer]:
+async def _run(hook: CommandHook, payload: bytes, world: HookScope) -> tuple[int | None, HookAnswer]:
     variables = {
         "CLAUDE_PROJECT_DIR": str(world.project),
         "TAU_PROJECT_DIR": str(world.project),
@@ -123,7 +123,7 @@ async def _collect(read: Callable[[], Any], limit: int) -> bytes:
     return bytes(kept)
 
 
-async def _request(hook: CommandHook, payload: bytes, world: HookWorld) -> HookAnswer:
+async def _request(hook: CommandHook, payload: bytes, world: HookScope) -> HookAnswer:
     transport = http.HttpTransport(world.environ)
     limits = Timeouts(connect=hook.timeout_s, first_byte=hook.timeout_s, idle=hook.timeout_s)
     headers = {"content-type": "application/json", **dict(hook.headers)}
@@ -147,7 +147,7 @@ async def _request(hook: CommandHook, payload: bytes, world: HookWorld) -> HookA
             await transport.close()
 
 
-def _names_project(hook: CommandHook, world: HookWorld) -> bool:
+def _names_project(hook: CommandHook, world: HookScope) -> bool:
     """Whether the command names a file of the working folder: by variable, path or name."""
     words = " ".join((hook.command, *(hook.args or ())))
     if re.search(r"PROJECT_DIR|\bPWD\b|\bpwd\b|show-toplevel", words):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tau import ext
 from tau.base.errors import ExtensionError
+from tau.ext.extensions.deprecated_names import RENAMED
 from tau.ext.extensions.extension import ExtensionSource
 from tau.ext.extensions.importer import check_version
-from tau.ext.extensions.renamed import RENAMED
 from tau.ext.extensions.sources import described
 
 MAX_FILES = 500

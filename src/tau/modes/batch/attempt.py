@@ -24,7 +24,7 @@ from tau.coding.sandbox import sandbox_options
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.modes.batch.check_verdict import CheckVerdict, judge_reward, judge_tests
-from tau.modes.batch.executor import Lease, Progress, Requeued
+from tau.modes.batch.executor import Lease, Progress, Requeue
 from tau.modes.batch.run_folder import BatchResult, TaskUsage
 from tau.modes.batch.scheduler import Status
 from tau.modes.batch.task import BatchTask
@@ -146,10 +146,10 @@ class Attempt:
         self._started = now_ms()
         self._agent = AgentRun(tell)
 
-    async def run(self) -> BatchResult | Requeued:
+    async def run(self) -> BatchResult | Requeue:
         make_private(self._files)
         workspace: TaskWorkspace | None = None
-        outcome: BatchResult | Requeued | None = None
+        outcome: BatchResult | Requeue | None = None
         try:
             self._tell(Progress("setup"))
             workspace = await self._workspaces.open(
@@ -171,7 +171,7 @@ class Attempt:
             return replace(outcome, workspace=str(workspace.path))
         return outcome
 
-    async def _work(self, workspace: TaskWorkspace) -> BatchResult | Requeued:
+    async def _work(self, workspace: TaskWorkspace) -> BatchResult | Requeue:
         task = self._task
         if task.container is not None:
             self._root = ContainerRoot(task.container, workspace.path)
@@ -191,7 +191,7 @@ class Attempt:
             ended, remark = await self._run_agent(workspace)
         status = self._judge(ended)
         if status is None:
-            return Requeued(
+            return Requeue(
                 self._agent.error or remark or "The provider refused the request.",
                 retry_after_s=self._agent.retry_after_s,
                 cost=self._agent.cost,
@@ -386,7 +386,7 @@ class Attempt:
     def _variables(self) -> dict[str, str]:
         return {} if self._task.container is None else self._task.container.env
 
-    def _keeps(self, outcome: BatchResult | Requeued | None) -> bool:
+    def _keeps(self, outcome: BatchResult | Requeue | None) -> bool:
         if not isinstance(outcome, BatchResult) or self._keep == "none":
             return False
         return self._keep == "all" or outcome.status != "done"

@@ -11,7 +11,7 @@ from msgspec import Struct
 from tau.base.errors import TauError
 from tau.base.run import OUTSIDE, QUIET, Limits, LocalRunner, capture, secret_environ
 from tau.base.text import clean_line, shortened
-from tau.modes.batch.run_folder import BatchResult, Delivery, RunFolder
+from tau.modes.batch.run_folder import BatchResult, DeliveryRecord, RunFolder
 from tau.modes.batch.task import BatchTask
 from tau.modes.batch.workspace import GIT, Workspaces
 
@@ -43,14 +43,14 @@ class Deliveries:
     async def deliver(self, task: BatchTask, result: BatchResult) -> str:
         """Returns the branch, or the address of the pull request. Raises TauError."""
         branch = f"tau/{result.id}"
-        self._folder.write(Delivery(result.id, self._kind, branch))
+        self._folder.write(DeliveryRecord(result.id, self._kind, branch))
         mirror, source = await self._workspaces.mirror(task.repo, task.commit)
         commit = await self._commit(mirror, task, result)
         await self._run((*GIT, "push", "--quiet", source, f"{commit}:refs/heads/{branch}"), mirror)
         target = (
             branch if self._kind == "branch" else await self._open_pull_request(mirror, source, branch, task)
         )
-        self._folder.write(Delivery(result.id, self._kind, target, done=True))
+        self._folder.write(DeliveryRecord(result.id, self._kind, target, done=True))
         return target
 
     async def _commit(self, mirror: Path, task: BatchTask, result: BatchResult) -> str:

@@ -28,7 +28,7 @@ class Progress(Struct, frozen=True):
     refused_for_s: float | None = None
 
 
-class Requeued(Struct, frozen=True):
+class Requeue(Struct, frozen=True):
     """The attempt did not happen: the provider refuses, or its worker is gone."""
 
     reason: str
@@ -45,7 +45,7 @@ class Executor(Protocol):
         """How many attempts can run at once now."""
         ...
 
-    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> BatchResult | Requeued: ...
+    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> BatchResult | Requeue: ...
     async def close(self) -> None: ...
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tau.base.run import LocalRunner
 from tau.base.sizes import GIB, MIB
 from tau.modes.batch.attempt import Attempt
-from tau.modes.batch.executor import Lease, Progress, Requeued, set_aside
+from tau.modes.batch.executor import Lease, Progress, Requeue, set_aside
 from tau.modes.batch.run_folder import BatchResult
 from tau.modes.batch.workspace import Workspaces
 
@@ -40,7 +40,7 @@ class LocalExecutor:
     def capacity(self) -> int:
         return self._jobs
 
-    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> BatchResult | Requeued:
+    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> BatchResult | Requeue:
         files = self._folder / "tasks" / lease.key
         if files.exists():
             await asyncio.to_thread(set_aside, files, lease.fence)

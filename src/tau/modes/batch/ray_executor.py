@@ -19,7 +19,7 @@ from tau.base.sizes import MIB
 from tau.base.tasks import spawn
 from tau.base.version import VERSION
 from tau.modes.batch import ray_worker
-from tau.modes.batch.executor import Lease, Progress, Requeued, set_aside
+from tau.modes.batch.executor import Lease, Progress, Requeue, set_aside
 from tau.modes.batch.run_folder import BatchResult
 
 ray = late("ray")
@@ -70,7 +70,7 @@ class RayExecutor:
     def capacity(self) -> int:
         return self._jobs
 
-    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> BatchResult | Requeued:
+    async def run(self, lease: Lease, tell: Callable[[Progress], None]) -> BatchResult | Requeue:
         options = self._options
         job = ray_worker.NodeJob(
             VERSION, self._batch, lease, self._keep, self._flags, self._instead(lease.key), options.shared
@@ -99,7 +99,7 @@ class RayExecutor:
             while True:
                 tell(await self._feed.take.remote(fence))
 
-    async def _answer(self, lease: Lease, reference: Any) -> BatchResult | Requeued:
+    async def _answer(self, lease: Lease, reference: Any) -> BatchResult | Requeue:
         try:
             answer = await reference
         except asyncio.CancelledError:
@@ -115,14 +115,14 @@ class RayExecutor:
             reason = f"Its worker is gone ({type(error).__name__})."
             if self._losses[lease.key] >= MAX_LOSSES:
                 raise TauError(f"{reason} This was the {MAX_LOSSES}rd time.") from None
-            return Requeued(reason, refused=False)
+            return Requeue(reason, refused=False)
         if answer.files:
             target = self._folder / "tasks" / lease.key
             try:
                 await asyncio.to_thread(self._unpack, answer.files, target, lease.fence)
             except (OSError, tarfile.TarError) as error:
                 raise TauError(f"The files of the attempt cannot be written: {error}.") from None
-        outcome: BatchResult | Requeued = answer.outcome
+        outcome: BatchResult | Requeue = answer.outcome
         return outcome
 
     def _unpack(self, files: bytes | str, target: Path, fence: int) -> None:

@@ -18,7 +18,7 @@ from tau.base.run import LocalRunner
 from tau.base.sizes import MIB, format_bytes
 from tau.base.version import VERSION
 from tau.modes.batch.attempt import Attempt
-from tau.modes.batch.executor import Lease, Progress, Requeued
+from tau.modes.batch.executor import Lease, Progress, Requeue
 from tau.modes.batch.run_folder import BatchResult
 from tau.modes.batch.workspace import Workspaces
 
@@ -41,7 +41,7 @@ class NodeJob(Struct, frozen=True):
 class NodeAnswer(Struct, frozen=True):
     """`files` is an archive of the attempt's files, or the name of one in the shared folder."""
 
-    outcome: BatchResult | Requeued
+    outcome: BatchResult | Requeue
     files: bytes | str = b""
 
 

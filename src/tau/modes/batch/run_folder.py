@@ -63,7 +63,7 @@ class BatchResult(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
         return sum(usage.tokens for usage in self.usage.values())
 
 
-class Started(Struct, frozen=True, tag_field="type", tag="started"):
+class StartRecord(Struct, frozen=True, tag_field="type", tag="started"):
     """A lease: only the result that carries the same fence counts."""
 
     task: str
@@ -73,7 +73,7 @@ class Started(Struct, frozen=True, tag_field="type", tag="started"):
     at: str
 
 
-class Ended(Struct, frozen=True, tag_field="type", tag="ended"):
+class EndRecord(Struct, frozen=True, tag_field="type", tag="ended"):
     """An attempt that is tried again, or was not one (`counts`)."""
 
     task: str
@@ -83,13 +83,13 @@ class Ended(Struct, frozen=True, tag_field="type", tag="ended"):
     cost: float = 0.0
 
 
-class Recorded(Struct, frozen=True, tag_field="type", tag="result"):
+class ResultRecord(Struct, frozen=True, tag_field="type", tag="result"):
     task: str
     fence: int
     result: BatchResult
 
 
-class Dropped(Struct, frozen=True, tag_field="type", tag="dropped"):
+class DropRecord(Struct, frozen=True, tag_field="type", tag="dropped"):
     """A result that came after its lease was lost."""
 
     task: str
@@ -97,7 +97,7 @@ class Dropped(Struct, frozen=True, tag_field="type", tag="dropped"):
     status: str
 
 
-class Delivery(Struct, frozen=True, tag_field="type", tag="delivery"):
+class DeliveryRecord(Struct, frozen=True, tag_field="type", tag="delivery"):
     """What others can see: first what will be done, then with `done` what was."""
 
     task: str
@@ -106,13 +106,13 @@ class Delivery(Struct, frozen=True, tag_field="type", tag="delivery"):
     done: bool = False
 
 
-class Retried(Struct, frozen=True, tag_field="type", tag="retried"):
+class RetryRecord(Struct, frozen=True, tag_field="type", tag="retried"):
     """These results do not count anymore: the tasks run again."""
 
     tasks: list[str]
 
 
-Record: TypeAlias = Started | Ended | Recorded | Dropped | Delivery | Retried
+Record: TypeAlias = StartRecord | EndRecord | ResultRecord | DropRecord | DeliveryRecord | RetryRecord
 
 
 class BatchState(Struct):
@@ -120,34 +120,34 @@ class BatchState(Struct):
 
     results: dict[str, BatchResult] = {}
     attempts: dict[str, int] = {}
-    open: dict[str, Started] = {}
-    deliveries: dict[str, Delivery] = {}
+    open: dict[str, StartRecord] = {}
+    deliveries: dict[str, DeliveryRecord] = {}
     fence: int = 0
     spent: float = 0.0
 
     def apply(self, record: Record) -> None:
         match record:
-            case Started():
+            case StartRecord():
                 self.open[record.task] = record
                 self.attempts[record.task] = record.attempt
                 self.fence = max(self.fence, record.fence)
-            case Ended():
+            case EndRecord():
                 self.open.pop(record.task, None)
                 self.spent += record.cost
                 if not record.counts:
                     self.attempts[record.task] = self.attempts.get(record.task, 1) - 1
-            case Recorded():
+            case ResultRecord():
                 self.open.pop(record.task, None)
                 self.results[record.task] = record.result
                 self.spent += record.result.cost
-            case Delivery():
+            case DeliveryRecord():
                 self.deliveries[record.task] = record
-            case Retried():
+            case RetryRecord():
                 for key in record.tasks:
                     self.results.pop(key, None)
                     self.attempts.pop(key, None)
                     self.deliveries.pop(key, None)
-            case Dropped():
+            case DropRecord():
                 pass
 
 
@@ -221,9 +221,9 @@ class RunFolder:
 
     def write(self, record: Record) -> None:
         """Record, on disk before it returns. A result is also a line of the results."""
-        self._journal.append(msgspec.json.encode(record), sync=not isinstance(record, Started))
+        self._journal.append(msgspec.json.encode(record), sync=not isinstance(record, StartRecord))
         self.state.apply(record)
-        if isinstance(record, Recorded):
+        if isinstance(record, ResultRecord):
             self._results.append(msgspec.json.encode(record.result), sync=False)
 
     def rewrite_results(self) -> None:
