@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -12,6 +12,9 @@ from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.modes.session_commands.command import CommandCall, CommandError, NoFields, command
+
+if TYPE_CHECKING:
+    from tau.coding.task.results import AgentProgress
 
 ports = late("tau.coding.task.ports")
 
@@ -98,7 +101,7 @@ class SubagentEventFrame(Struct, frozen=True, rename="camel", tag_field="type", 
     payload: Any
 
 
-def _snapshot(row: Any) -> SubagentSnapshot:
+def _snapshot(row: "AgentProgress") -> SubagentSnapshot:
     return SubagentSnapshot(
         id=row.id,
         index=row.index,
@@ -115,7 +118,7 @@ def _snapshot(row: Any) -> SubagentSnapshot:
     )
 
 
-def _team(call: CommandCall) -> Any:
+def _team(call: CommandCall) -> "ports.AgentTeam":
     team = call.host.session.team
     if team is None:
         raise CommandError("This session has no agents.")

@@ -4,7 +4,7 @@ import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from tau.backends.kernels.guest.cell_loop import GuestKernel
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class ToolText(str):
     """A tool's result text, with `details` and `images` as attributes. Awaiting it returns itself."""
 
-    details: "Any" = None
-    images: "Any" = ()
+    details: object = None
+    images: object = ()
 
     @property
     def text(self) -> str:
@@ -24,7 +24,7 @@ class ToolText(str):
         return iter(_return(self).__await__())
 
 
-def call_tool(kernel: "GuestKernel", name: str, *args: "Any", **arguments: "Any") -> ToolText:
+def call_tool(kernel: "GuestKernel", name: str, *args: "Mapping[str, object]", **arguments: object) -> ToolText:
     """Run a tool of the session; its errors are raised here."""
     if len(args) > 1 or (args and not isinstance(args[0], dict)):
         raise TypeError(f"tool.{name} takes its arguments by name, or as one dictionary.")
@@ -42,8 +42,8 @@ def completion(
     *,
     model: str = "default",
     system: "str | None" = None,
-    schema: "dict[str, Any] | None" = None,
-) -> "Any":
+    schema: "dict[str, object] | None" = None,
+) -> object:
     """Ask a model (`smol`, `default`, `slow`); returns its text, or an object if given a JSON schema."""
     request = {"prompt": prompt, "model": model, "system": system, "schema": schema}
     return kernel.call("completion", request)
@@ -56,38 +56,38 @@ def agent(
     agent_type: str = "task",
     model: "str | None" = None,
     label: "str | None" = None,
-    schema: "dict[str, Any] | None" = None,
-) -> "Any":
+    schema: "dict[str, object] | None" = None,
+) -> object:
     """Run a task in a subagent; returns its report."""
     request = {"prompt": prompt, "agentType": agent_type, "model": model, "label": label, "schema": schema}
     return kernel.call("agent", request)
 
 
-def output(kernel: "GuestKernel", id: "Any", *, offset: int = 1, limit: "int | None" = None) -> str:
+def output(kernel: "GuestKernel", id: object, *, offset: int = 1, limit: "int | None" = None) -> str:
     """Return the full text of an earlier output of this session, by artifact id."""
     path = kernel.call("output", {"id": str(id).replace("artifact://", "")})
     text = kernel.load("prelude").read(kernel, path, offset, limit)
     return str(text)
 
 
-def parallel(kernel: "GuestKernel", thunks: "Iterable[Callable[[], Any]]") -> "list[Any]":
+def parallel(kernel: "GuestKernel", thunks: "Iterable[Callable[[], object]]") -> "list[object]":
     """Call functions in parallel, as many at once as the settings allow; returns results in order."""
     return _run_in_threads(kernel, [_thunk(kernel, thunk) for thunk in thunks])
 
 
-def pipeline(kernel: "GuestKernel", items: "Iterable[Any]", *stages: "Callable[[Any], Any]") -> "list[Any]":
+def pipeline(kernel: "GuestKernel", items: "Iterable[object]", *stages: "Callable[[object], object]") -> "list[object]":
     """Run each item through all stages, items in parallel; returns results in item order."""
     return _run_in_threads(kernel, [_staged(kernel, item, stages) for item in items])
 
 
-def _thunk(kernel: "GuestKernel", thunk: "Any") -> "Callable[[], Any]":
+def _thunk(kernel: "GuestKernel", thunk: object) -> "Callable[[], object]":
     if not callable(thunk):
         raise TypeError("parallel takes functions without arguments, as in parallel([lambda: work(1)]).")
     return lambda: _run_coroutine(kernel, thunk())
 
 
-def _staged(kernel: "GuestKernel", item: "Any", stages: "Any") -> "Callable[[], Any]":
-    def work() -> "Any":
+def _staged(kernel: "GuestKernel", item: object, stages: "Iterable[Callable[[object], object]]") -> "Callable[[], object]":
+    def work() -> object:
         value = item
         for stage in stages:
             value = _run_coroutine(kernel, stage(value))
@@ -96,15 +96,15 @@ def _staged(kernel: "GuestKernel", item: "Any", stages: "Any") -> "Callable[[], 
     return work
 
 
-def _run_coroutine(kernel: "GuestKernel", value: "Any") -> "Any":
+def _run_coroutine(kernel: "GuestKernel", value: object) -> object:
     """Run a coroutine to completion on this thread; return any other value unchanged."""
     return kernel.load("event_loop").asyncio.run(value) if type(value).__name__ == "coroutine" else value
 
 
-def _run_in_threads(kernel: "GuestKernel", works: "list[Callable[[], Any]]") -> "list[Any]":
+def _run_in_threads(kernel: "GuestKernel", works: "list[Callable[[], object]]") -> "list[object]":
     """Run functions on threads. Raises the first failure; functions not yet started are skipped."""
     width = kernel.call("concurrency", {}) or len(works)
-    results: list[Any] = [None] * len(works)
+    results: list[object] = [None] * len(works)
     failures: list[BaseException] = []
     waiting = iter(range(len(works)))
     lock = threading.Lock()

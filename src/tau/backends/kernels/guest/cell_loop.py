@@ -16,11 +16,23 @@ from _thread import allocate_lock, start_new_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import CodeType, FrameType, ModuleType
-    from typing import Any
+    from typing import Any, NoReturn, TypedDict
 
     from tau.backends.kernels.guest.event_loop import GuestEventLoop
+
+    class ChannelMessage(TypedDict, total=False):
+        t: str
+        id: int
+        code: str
+        ok: bool
+        error: str
+        value: object
+
+    class CellResult(TypedDict):
+        status: str
+        exit: int
 
 CHANNEL = "TAU_KERNEL"  # environment variable with the file descriptor of our end of the channel
 NEEDS_LOOP = ("import", "await", "async")  # words without which no code can ask for a running event loop
@@ -48,12 +60,12 @@ class NoStdin:
     closed = False
     name = "<stdin>"
 
-    def __init__(self, refuse: "Callable[..., Any]") -> None:
+    def __init__(self, refuse: "Callable[..., NoReturn]") -> None:
         self.read = self.readline = self.readlines = self.__next__ = refuse
         self._refuse = refuse
 
-    def __iter__(self) -> "Any":
-        return self._refuse()
+    def __iter__(self) -> "NoReturn":
+        self._refuse()
 
     def fileno(self) -> int:
         return 0
@@ -86,8 +98,8 @@ class GuestKernel:
         self._secret = os.urandom(8).hex()
         self._output = output
         self._sequence = 0
-        self._cells: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
-        self._calls: dict[int, list[Any]] = {}
+        self._cells: SimpleQueue[ChannelMessage | None] = SimpleQueue()
+        self._calls: dict[int, SimpleQueue[ChannelMessage]] = {}
         self._last_call = 0
         self._lock = allocate_lock()
         self._channel = open_channel()
@@ -111,28 +123,25 @@ class GuestKernel:
             except KeyboardInterrupt:
                 self.running = False
 
-    def call(self, op: str, arguments: "dict[str, Any]") -> "Any":
+    def call(self, op: str, arguments: "Mapping[str, object]") -> "Any":
         """Call tau and wait for the answer; safe from any thread of this process."""
         if os.getpid() != self.pid:
             raise CallFailed("Only the kernel process can call tau, not its forks.")
-        lock = allocate_lock()
-        lock.acquire()
-        waiting: list[Any] = [lock, None]
+        answers: SimpleQueue[ChannelMessage] = SimpleQueue()
         with self._lock:
             self._last_call += 1
             number = self._last_call
-            self._calls[number] = waiting
+            self._calls[number] = answers
         try:
             self._send({"t": "call", "id": number, "op": op, "args": arguments})
-            lock.acquire()
+            answer = answers.get()
         finally:
             self._calls.pop(number, None)
-        answer = waiting[1]
         if not answer["ok"]:
             raise CallFailed(answer["error"])
         return answer["value"]
 
-    def show(self, kind: str, **what: "Any") -> None:
+    def show(self, kind: str, **what: object) -> None:
         """Show something other than text, in order with printed text."""
         if os.getpid() != self.pid:
             self.write(f"[{kind} from a forked process: not shown]\n")
@@ -146,7 +155,7 @@ class GuestKernel:
         else:
             self._mark()
 
-    def status(self, op: str, **facts: "Any") -> None:
+    def status(self, op: str, **facts: object) -> None:
         """Report to the user what a helper did."""
         if os.getpid() == self.pid:
             self._send({"t": "status", "event": dict(facts, op=op)})
@@ -156,7 +165,7 @@ class GuestKernel:
         self.flush()
         self._put(text.encode("utf-8", "backslashreplace"))
 
-    def refuse_stdin(self, *_: "Any") -> "Any":
+    def refuse_stdin(self, *_: object) -> "NoReturn":
         self.stdin_wanted = True
         raise EOFError(STDIN)
 
@@ -166,7 +175,7 @@ class GuestKernel:
         if self.running or (self.loop is not None and self.loop.is_busy()):
             raise KeyboardInterrupt
 
-    def _run(self, cell: "dict[str, Any]") -> None:
+    def _run(self, cell: "ChannelMessage") -> None:
         name = f"<cell {cell['id']}>"
         self._remember(name, cell["code"])
         sys.stdin = NoStdin(self.refuse_stdin)
@@ -188,7 +197,7 @@ class GuestKernel:
         self._send(dict(status, t="done", id=cell["id"], seq=self._sequence, stdin=self.stdin_wanted))
         self._mark()
 
-    def _execute(self, cell: "dict[str, Any]", name: str) -> "dict[str, Any]":
+    def _execute(self, cell: "ChannelMessage", name: str) -> "CellResult":
         code = cell["code"]
         shown = self.load("display") if "_tau_display" in sys.modules or "matplotlib" in code else None
         if shown is not None:
@@ -216,7 +225,7 @@ class GuestKernel:
             return {"status": "error", "exit": 1}
         return {"status": "ok", "exit": 0}
 
-    def _evaluate(self, parts: "list[CodeType]", code: str) -> "Any":
+    def _evaluate(self, parts: "list[CodeType]", code: str) -> object:
         if self.loop is not None:  # without it, nothing here can ask for a running loop
             value = self.loop.run(parts, self.names)
         else:
@@ -244,10 +253,10 @@ class GuestKernel:
         self.names["tool"] = GuestTools(self)
         self.names["tools"] = GuestToolSearch(self)
 
-    def _helper(self, part: str, name: str) -> "Callable[..., Any]":
+    def _helper(self, part: str, name: str) -> "Callable[..., object]":
         """Return a prelude helper whose file is loaded on first call."""
 
-        def helper(*args: "Any", **kwargs: "Any") -> "Any":
+        def helper(*args: object, **kwargs: object) -> object:
             return getattr(self.load(part), name)(self, *args, **kwargs)
 
         helper.__name__ = helper.__qualname__ = name
@@ -267,7 +276,7 @@ class GuestKernel:
         finally:
             os._exit(0)
 
-    def _take(self, message: "dict[str, Any]") -> None:
+    def _take(self, message: "ChannelMessage") -> None:
         kind = message["t"]
         if kind == "run":
             self._queue(message)
@@ -276,17 +285,16 @@ class GuestKernel:
         elif kind == "ping":
             self._send({"t": "pong", "id": message["id"]})
         elif kind == "reply":
-            waiting = self._calls.get(message["id"])
-            if waiting is not None:
-                waiting[1] = message
-                waiting[0].release()
+            answers = self._calls.get(message["id"])
+            if answers is not None:
+                answers.put(message)
 
-    def _queue(self, message: "dict[str, Any] | None") -> None:
+    def _queue(self, message: "ChannelMessage | None") -> None:
         self._cells.put(message)
         if self.loop is not None:
             self.loop.wake()
 
-    def _send(self, message: "dict[str, Any]") -> None:
+    def _send(self, message: "dict[str, object]") -> None:
         """Raises ValueError for values that are too long or that JSON cannot represent."""
         line = json.dumps(message, allow_nan=False, separators=(",", ":"))
         if len(line) > MAX_MESSAGE_CHARS:
@@ -308,15 +316,15 @@ class GuestTools:
     def __init__(self, kernel: GuestKernel) -> None:
         self._kernel = kernel
 
-    def __getattr__(self, name: str) -> "Callable[..., Any]":
+    def __getattr__(self, name: str) -> "Callable[..., object]":
         if name.startswith("_"):
             raise AttributeError(name)
         return self[name]
 
-    def __getitem__(self, name: str) -> "Callable[..., Any]":
+    def __getitem__(self, name: str) -> "Callable[..., object]":
         kernel = self._kernel
 
-        def call(*args: "Any", **arguments: "Any") -> "Any":
+        def call(*args: object, **arguments: object) -> object:
             return kernel.load("bridge").call_tool(kernel, name, *args, **arguments)
 
         call.__name__ = call.__qualname__ = name
@@ -379,7 +387,7 @@ def hint(error: BaseException, code: str) -> str:
     return "Cells are plain Python: there are no `%` magics.\n" if line.startswith("%") else ""
 
 
-def exit_result(ending: SystemExit, write: "Callable[[str], None]") -> "dict[str, Any]":
+def exit_result(ending: SystemExit, write: "Callable[[str], None]") -> "CellResult":
     """Handle `sys.exit` in a cell; its argument is an exit code, or text to show."""
     code = ending.code
     if code is None or code == 0:

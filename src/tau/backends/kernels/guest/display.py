@@ -28,7 +28,7 @@ class RichDisplay:
         self.kind = kind
         self.text = text
 
-    def _repr_mimebundle_(self, **_: "Any") -> "Any":
+    def _repr_mimebundle_(self, **_: object) -> "dict[str, str]":
         return {"text/" + self.kind: self.text}
 
     def __repr__(self) -> str:
@@ -43,7 +43,7 @@ def Markdown(kernel: "GuestKernel", text: str) -> RichDisplay:
     return RichDisplay("markdown", text)
 
 
-def display(kernel: "GuestKernel", *values: "Any") -> None:
+def display(kernel: "GuestKernel", *values: object) -> None:
     """Show values: lists and dictionaries as JSON, images as images, the rest as text."""
     for value in values:
         if isinstance(value, str):
@@ -56,7 +56,7 @@ def display(kernel: "GuestKernel", *values: "Any") -> None:
             show_value(kernel, value)
 
 
-def show_value(kernel: "GuestKernel", value: "Any") -> None:
+def show_value(kernel: "GuestKernel", value: object) -> None:
     """Show a value in its richest form; `None` shows nothing."""
     if isinstance(value, (bytes, bytearray)) and _signature(bytes(value)) is not None:
         _show_image(kernel, bytes(value), None)
@@ -84,7 +84,7 @@ def show_figures(kernel: "GuestKernel") -> None:
         pyplot.close("all")
 
 
-def _show_rich(kernel: "GuestKernel", value: "Any") -> bool:
+def _show_rich(kernel: "GuestKernel", value: object) -> bool:
     """Show a value by one of its `_repr_*_` methods; False if none applies."""
     if isinstance(value, type):
         return False
@@ -123,7 +123,7 @@ def _show_rich(kernel: "GuestKernel", value: "Any") -> bool:
     return True
 
 
-def _call_repr(value: "Any", method: str) -> "Any":
+def _call_repr(value: object, method: str) -> "Any":
     if not hasattr(type(value), method):
         return None
     try:
@@ -132,7 +132,7 @@ def _call_repr(value: "Any", method: str) -> "Any":
         return None
 
 
-def _show_json(kernel: "GuestKernel", value: "Any") -> None:
+def _show_json(kernel: "GuestKernel", value: object) -> None:
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
+    from tau.backends.kernels.guest.cell_loop import ChannelMessage
+
 
 class GuestEventLoop:
     """One loop for the lifetime of the kernel, always on the main thread."""
@@ -24,7 +26,7 @@ class GuestEventLoop:
         _allow_nested_run()
         os.register_at_fork(after_in_child=self._on_fork)
 
-    def run(self, parts: "list[CodeType]", names: "dict[str, Any]") -> "Any":
+    def run(self, parts: "list[CodeType]", names: "dict[str, Any]") -> object:
         """Run the parts of a cell in order; returns the value of the last one."""
         self._asked = False
         self._cell = task = asyncio.Task(_evaluate_parts(parts, names), loop=self._loop)
@@ -39,7 +41,7 @@ class GuestEventLoop:
             if not task.done():
                 task.cancel()
 
-    def wait_for(self, cells: "SimpleQueue[dict[str, Any] | None]") -> "dict[str, Any] | None":
+    def wait_for(self, cells: "SimpleQueue[ChannelMessage | None]") -> "ChannelMessage | None":
         """Return the next cell; background tasks of earlier cells run meanwhile."""
         while cells.empty():
             self._loop.run_forever()
@@ -92,7 +94,7 @@ def _allow_nested_run() -> None:
     asyncio.run = run_nested
 
 
-async def _evaluate_parts(parts: "list[CodeType]", names: "dict[str, Any]") -> "Any":
+async def _evaluate_parts(parts: "list[CodeType]", names: "dict[str, Any]") -> object:
     value = None
     for part in parts:
         value = eval(part, names)
