@@ -168,7 +168,7 @@ class BrowserTab:
         self.is_running = False
         self.forward: asyncio.Task[None] | None = None  # to a browser that tau did not start
         self._group = group
-        self._kernel: Any = None
+        self._kernel: kernels.Kernel | None = None
         self._token = secrets.token_hex(8)
         self._decisions = decision_log.DecisionLog()
         self._serving: asyncio.Task[None] | None = None
@@ -243,6 +243,7 @@ class BrowserTab:
         mark = self._decisions.count
         messages = _Messages(self._token)
         try:
+            assert self._kernel is not None
             if self._kernel.stopping is not None:
                 await asyncio.wait({self._kernel.stopping})
             end = await self._kernel.run(code, timeout_s, messages.take, NoHost())

@@ -72,7 +72,7 @@ def _lines(template: str, values: Mapping[str, Any], rendering: Rendering) -> st
     return "".join(lines)
 
 
-def look_up(values: Any, path: str) -> Any:
+def look_up(values: object, path: str) -> object:
     """`a.b.0.c`; None if it is missing. `a.*` is the first value of a mapping."""
     for name in path.split("."):
         if isinstance(values, Mapping):
@@ -82,6 +82,12 @@ def look_up(values: Any, path: str) -> Any:
         else:
             return None
     return values
+
+
+def items_at(values: object, path: str) -> list[object]:
+    """The list at a path; an empty one if there is none."""
+    found = look_up(values, path)
+    return found if isinstance(found, list) else []
 
 
 def _filtered(value: Any, names: Sequence[str], rendering: Rendering) -> str:

@@ -103,7 +103,7 @@ def _key(name: str) -> str:
 class _Fields:
     """The front matter of one file; names match without regard to case and dashes."""
 
-    def __init__(self, fields: Mapping[str, Any], text: str, path: Path) -> None:
+    def __init__(self, fields: Mapping[str, object], text: str, path: Path) -> None:
         self._fields = {_key(name): value for name, value in fields.items()}
         self._text = text
         self._path = path
@@ -113,14 +113,14 @@ class _Fields:
         at = next((number for number, found in enumerate(lines, 1) if _key(found) == _key(name)), 1)
         return ConfigError(f"{name}: {problem}", path=self._path, line=at)
 
-    def get(self, name: str) -> Any:
+    def get(self, name: str) -> object:
         return self._fields.get(_key(name))
 
     def text(self, name: str) -> str:
         value = self.get(name)
         return " ".join(str(value).split()) if isinstance(value, (str, int, float)) else ""
 
-    def optional(self, name: str, read: Callable[[str, Any], T | None]) -> T | None:
+    def optional(self, name: str, read: Callable[[str, object], T | None]) -> T | None:
         value = self.get(name)
         return None if value is None else read(name, value)
 
@@ -132,7 +132,7 @@ class _Fields:
             return value is True or str(value).lower() in ("true", "yes")
         raise self.fail(name, "write true or false.")
 
-    def names(self, name: str, value: Any) -> tuple[str, ...]:
+    def names(self, name: str, value: object) -> tuple[str, ...]:
         if value is True and name == "spawns":
             return ("*",)
         if isinstance(value, str):
@@ -141,7 +141,7 @@ class _Fields:
             raise self.fail(name, "write names separated by commas, or a list.")
         return tuple(dict.fromkeys(one.strip().strip("\"'") for one in value if one.strip()))
 
-    def tools(self, name: str, value: Any) -> tuple[str, ...]:
+    def tools(self, name: str, value: object) -> tuple[str, ...]:
         found: dict[str, None] = {}
         for one in self.names(name, value):
             if "(" in one:
@@ -158,19 +158,19 @@ class _Fields:
                 found |= dict.fromkeys(NAMES.tools.get(_key(one), (one.lower(),)))
         return tuple(found)
 
-    def thinking(self, name: str, value: Any) -> ThinkingLevel:
+    def thinking(self, name: str, value: object) -> ThinkingLevel:
         level: ThinkingLevel
         for level in get_args(ThinkingLevel):
             if str(value).lower() == level or (value is False and level == "off"):
                 return level
         raise self.fail(name, f"choose one of {', '.join(get_args(ThinkingLevel))}.")
 
-    def schema(self, name: str, value: Any) -> dict[str, Any]:
+    def schema(self, name: str, value: object) -> dict[str, object]:
         if isinstance(value, dict) and value:
             return value
         raise self.fail(name, "write a JSON Schema as a mapping.")
 
-    def mode(self, name: str, value: Any) -> ApprovalMode | None:
+    def mode(self, name: str, value: object) -> ApprovalMode | None:
         if _key(str(value)) not in NAMES.permission_modes:
             raise self.fail(name, f"choose one of {', '.join(NAMES.permission_modes)}.")
         return NAMES.permission_modes[_key(str(value))]
@@ -181,8 +181,9 @@ class _Fields:
         value = self.get(name)
         if value is None:
             return AgentBudget()
-        limits = value if isinstance(value, dict) else {"requests": value}
-        known = dict.fromkeys(AgentBudget.__struct_fields__, float)
+        limits: dict[str, object] = value if isinstance(value, dict) else {"requests": value}
+        known = AgentBudget.__struct_fields__
+        whole: dict[str, Any] = {}
         for field, number in limits.items():
             if (
                 field not in known
@@ -191,7 +192,7 @@ class _Fields:
                 or number < 0
             ):
                 raise self.fail(name, f"write a number of requests, or {', '.join(known)} with numbers.")
-        whole = {field: number if field == "cost" else int(number) for field, number in limits.items()}
+            whole[field] = number if field == "cost" else int(number)
         return AgentBudget(**whole)
 
 

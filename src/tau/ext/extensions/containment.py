@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from tau.base.clock import iso, now_ms
 from tau.base.files import make_private
@@ -65,49 +65,49 @@ class ExtensionLog:
 class ExtensionStream(io.TextIOBase):
     """Replaces stdout, stderr and stdin: what an extension prints goes to its log, and it reads nothing."""
 
-    def __init__(self, original: Any) -> None:
+    def __init__(self, original: TextIO) -> None:
         self.original = original
 
     def write(self, text: str) -> int:
         run = current_run.get()
         if run is None:
-            return int(self.original.write(text))
+            return self.original.write(text)
         run.extension.log.write(text)
         return len(text)
 
-    def readline(self, size: int | None = -1) -> Any:
+    def readline(self, size: int | None = -1) -> str:  # type: ignore[override]
         if current_run.get() is not None:
             raise OSError(NO_INPUT)
         return self.original.readline(-1 if size is None else size)
 
     def read(self, size: int | None = -1) -> str:
-        return "" if current_run.get() is not None else str(self.original.read(size))
+        return "" if current_run.get() is not None else self.original.read(-1 if size is None else size)
 
     def fileno(self) -> int:
         if current_run.get() is not None:
             raise io.UnsupportedOperation(NO_INPUT)
-        return int(self.original.fileno())
+        return self.original.fileno()
 
     def flush(self) -> None:
         if current_run.get() is None:
             self.original.flush()
 
     def isatty(self) -> bool:
-        return current_run.get() is None and bool(self.original.isatty())
+        return current_run.get() is None and self.original.isatty()
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        return str(self.original.encoding)
+        return self.original.encoding
 
     @property
     def errors(self) -> str | None:  # type: ignore[override]
         return "replace" if current_run.get() is not None else self.original.errors
 
     @property
-    def buffer(self) -> Any:
+    def buffer(self) -> BinaryIO:
         return io.BytesIO() if current_run.get() is not None else self.original.buffer
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self.original, name)
 
 

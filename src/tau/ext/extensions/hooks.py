@@ -1,5 +1,6 @@
 """Lets the handlers of extensions answer the questions of the loop and the session."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,9 @@ class ExtensionHooks(Hooks):
     def __init__(self, host: "ExtensionHost") -> None:
         self._host = host
 
-    async def ask(self, extension: "Extension", name: str, function: Any, event: Any) -> Any:
+    async def ask(
+        self, extension: "Extension", name: str, function: Callable[..., object], event: object
+    ) -> object:
         """A handler's answer; None if it has none, or failed."""
         if extension.disabled:
             return None
@@ -32,7 +35,9 @@ class ExtensionHooks(Hooks):
             return await self._answer(extension, name, function, event)
         return None
 
-    async def _answer(self, extension: "Extension", name: str, function: Any, event: Any) -> Any:
+    async def _answer(
+        self, extension: "Extension", name: str, function: Callable[..., object], event: object
+    ) -> object:
         """The same; raises ExtensionError for a failure, or an answer of the wrong type."""
         answer = await self._host.calls.call(extension, name, function, event, self._host.context(extension))
         if answer is None or isinstance(answer, x.QUESTIONS[name][1]):
@@ -67,7 +72,7 @@ class ExtensionHooks(Hooks):
     async def context(self, messages: list[AppMessage]) -> list[AppMessage]:
         for extension, function in self._host.handlers("context"):
             answer = await self.ask(extension, "context", function, x.ContextEvent(list(messages)))
-            messages = messages if answer is None else list(answer)
+            messages = list(answer) if isinstance(answer, list) else messages
         return messages
 
     async def before_request(self, request: Request) -> Request:

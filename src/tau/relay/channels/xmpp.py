@@ -158,7 +158,7 @@ class XmppChannel(ChatChannel):
                 await asyncio.sleep(wait_s)
         self._inbox.close()
 
-    async def _begin(self, _: Any) -> None:
+    async def _begin(self, _: object) -> None:
         if not self._link.listens:  # without presence, the server keeps messages
             self._resume(_)
             return
@@ -172,12 +172,12 @@ class XmppChannel(ChatChannel):
                 self._log.write("error", "xmpp", f"The room {room} cannot be joined: {error}")
         self._resume(_)
 
-    def _resume(self, _: Any) -> None:
+    def _resume(self, _: object) -> None:
         self._up.set()
         self._link.connected()
         self._log.write("info", "xmpp", "connected")
 
-    def _drop(self, reason: Any) -> None:
+    def _drop(self, reason: object) -> None:
         if not self._ended.is_set():
             self._log.write("warn", "xmpp", "not connected", reason=str(reason))
         if not isinstance(reason, ssl.SSLCertVerificationError):
@@ -196,11 +196,12 @@ class XmppChannel(ChatChannel):
         """Runs in the parser, when the names in a room are still those of this moment."""
         message = None
         if stanza["type"] in ("chat", "normal", "groupchat") and stanza["body"]:
-            is_room = stanza["from"].bare in self._rooms
+            sender: JID = stanza["from"]
+            is_room = sender.bare in self._rooms
             if stanza["type"] == "groupchat":
                 message = self._room_message(stanza)
-            elif not is_room and stanza["from"].bare != self._client.boundjid.bare:
-                message = self._message(stanza, stanza["from"].bare)
+            elif not is_room and sender.bare != self._client.boundjid.bare:
+                message = self._message(stanza, sender.bare)
         if message is not None:
             self._inbox.put((stanza, message))
             if self._inbox.size >= PAUSE_AT:
@@ -226,7 +227,9 @@ class XmppChannel(ChatChannel):
         )
 
     def _message(self, stanza: Message, sender: str, **more: Any) -> InboundMessage:
-        body, url = stanza["body"], stanza.xml.findtext(f"{{{OOB}}}x/{{{OOB}}}url") or ""
+        chat: JID = stanza["from"]
+        body: str = stanza["body"]
+        url = stanza.xml.findtext(f"{{{OOB}}}x/{{{OOB}}}url") or ""
         delay = stanza.xml.find(DELAY)
         sent_ms = now_ms()
         if delay is not None:
@@ -235,8 +238,8 @@ class XmppChannel(ChatChannel):
         return InboundMessage(
             channel=self.name,
             account=self._client.boundjid.bare,
-            id=f"{stanza['from'].bare}/{stanza['id'] or uuid4()}",
-            chat=stanza["from"].bare,
+            id=f"{chat.bare}/{stanza['id'] or uuid4()}",
+            chat=chat.bare,
             sender=sender,
             body="" if url == body.strip() else body,
             files=(ChatFile(url=url),) if url else (),

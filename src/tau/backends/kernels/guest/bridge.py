@@ -24,7 +24,9 @@ class ToolText(str):
         return iter(_return(self).__await__())
 
 
-def call_tool(kernel: "GuestKernel", name: str, *args: "Mapping[str, object]", **arguments: object) -> ToolText:
+def call_tool(
+    kernel: "GuestKernel", name: str, *args: "Mapping[str, object]", **arguments: object
+) -> ToolText:
     """Run a tool of the session; its errors are raised here."""
     if len(args) > 1 or (args and not isinstance(args[0], dict)):
         raise TypeError(f"tool.{name} takes its arguments by name, or as one dictionary.")
@@ -75,7 +77,9 @@ def parallel(kernel: "GuestKernel", thunks: "Iterable[Callable[[], object]]") ->
     return _run_in_threads(kernel, [_thunk(kernel, thunk) for thunk in thunks])
 
 
-def pipeline(kernel: "GuestKernel", items: "Iterable[object]", *stages: "Callable[[object], object]") -> "list[object]":
+def pipeline(
+    kernel: "GuestKernel", items: "Iterable[object]", *stages: "Callable[[object], object]"
+) -> "list[object]":
     """Run each item through all stages, items in parallel; returns results in item order."""
     return _run_in_threads(kernel, [_staged(kernel, item, stages) for item in items])
 
@@ -86,7 +90,9 @@ def _thunk(kernel: "GuestKernel", thunk: object) -> "Callable[[], object]":
     return lambda: _run_coroutine(kernel, thunk())
 
 
-def _staged(kernel: "GuestKernel", item: object, stages: "Iterable[Callable[[object], object]]") -> "Callable[[], object]":
+def _staged(
+    kernel: "GuestKernel", item: object, stages: "Iterable[Callable[[object], object]]"
+) -> "Callable[[], object]":
     def work() -> object:
         value = item
         for stage in stages:

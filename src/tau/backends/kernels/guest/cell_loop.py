@@ -11,7 +11,7 @@ import json
 import os
 import sys
 from _queue import SimpleQueue
-from _signal import SIGINT, signal  # type: ignore[import-not-found]
+from _signal import SIGINT, signal
 from _thread import allocate_lock, start_new_thread
 
 TYPE_CHECKING = False
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     class CellResult(TypedDict):
         status: str
         exit: int
+
 
 CHANNEL = "TAU_KERNEL"  # environment variable with the file descriptor of our end of the channel
 NEEDS_LOOP = ("import", "await", "async")  # words without which no code can ask for a running event loop

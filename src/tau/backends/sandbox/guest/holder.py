@@ -6,7 +6,7 @@ namespace this is process 1: nothing inside can stop it, and when it exits the k
 """
 
 import _ctypes
-import _signal  # type: ignore[import-not-found]  # `signal` takes milliseconds to import
+import _signal  # `signal` takes milliseconds to import
 import _socket
 import fcntl
 import marshal

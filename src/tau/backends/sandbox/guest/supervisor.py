@@ -10,7 +10,7 @@ Nor has Landlock terminals of the sandbox's own in /dev/pts. For a program that 
 process opens its other side.
 """
 
-import _signal  # type: ignore[import-not-found]  # `signal` takes milliseconds to import
+import _signal  # `signal` takes milliseconds to import
 import _thread
 import ctypes
 import fcntl

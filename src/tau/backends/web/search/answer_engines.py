@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import DecodeError, json
 
@@ -16,7 +16,7 @@ from tau.backends.web.search.results import (
     distinct,
     source_of,
 )
-from tau.backends.web.site_templates import look_up
+from tau.backends.web.site_templates import items_at, look_up
 
 Send: TypeAlias = Callable[[str, GuardedRequest], Awaitable[WebResponse]]
 SYSTEM = (
@@ -26,21 +26,21 @@ SYSTEM = (
 ANTHROPIC_MODEL, CODEX_MODEL, GEMINI_MODEL = "claude-haiku-4-5", "gpt-6.1-sol", "gemini-2.5-flash"
 
 
-def _post(body: Any, **headers: str) -> GuardedRequest:
+def _post(body: object, **headers: str) -> GuardedRequest:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return GuardedRequest(
         method="POST", headers={"content-type": "application/json", **named}, body=json.encode(body)
     )
 
 
-def _decoded(response: WebResponse) -> Any:
+def _decoded(response: WebResponse) -> object:
     try:
-        return json.decode(response.body)
+        return json.decode(response.body, type=object)
     except DecodeError:
         raise SearchError("its answer is not valid JSON", response.status) from None
 
 
-def _events(response: WebResponse) -> Iterator[Any]:
+def _events(response: WebResponse) -> Iterator[object]:
     """The JSON data of server-sent events, or the whole body if it is JSON."""
     text = response.body.decode("utf-8", "replace")
     if text.lstrip().startswith(("{", "[")):
@@ -51,16 +51,20 @@ def _events(response: WebResponse) -> Iterator[Any]:
         if line.startswith("data:") and line[5:].strip() not in ("", "[DONE]"):
             found = True
             try:
-                yield json.decode(line[5:].strip())
+                yield json.decode(line[5:].strip(), type=object)
             except DecodeError:
                 raise SearchError("its answer is cut off or not valid JSON", response.status) from None
     if not found:
         raise SearchError("its answer is empty", response.status)
 
 
-def _items(value: Any, path: str = "") -> list[dict[str, Any]]:
-    found = look_up(value, path) if path else value
+def _items(value: object, path: str = "") -> list[dict[str, object]]:
+    found = items_at(value, path) if path else value
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _texts(value: object, path: str) -> list[str]:
+    return [one for one in items_at(value, path) if isinstance(one, str)]
 
 
 async def search_anthropic(
@@ -71,8 +75,8 @@ async def search_anthropic(
         or environ.get("ANTHROPIC_BASE_URL")
         or "https://api.anthropic.com"
     )
-    tool: dict[str, Any] = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
-    body: dict[str, Any] = {
+    tool = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
+    body: dict[str, object] = {
         "model": environ.get("ANTHROPIC_SEARCH_MODEL") or ANTHROPIC_MODEL,
         "max_tokens": query.max_tokens or 4096,
         "system": SYSTEM,
@@ -125,9 +129,11 @@ async def search_gemini(
     for event in _events(await send(address, _post(body, x_goog_api_key=key))):
         parts = _items(event, "candidates.0.content.parts")
         answer += "".join(str(part.get("text", "")) for part in parts if not part.get("thought"))
-        ground = look_up(event, "candidates.0.groundingMetadata") or {}
-        sources += [source_of(chunk.get("web"), url="uri") for chunk in _items(ground, "groundingChunks")]
-        queries += [str(one) for one in ground.get("webSearchQueries") or ()]
+        sources += [
+            source_of(chunk.get("web"), url="uri")
+            for chunk in _items(event, "candidates.0.groundingMetadata.groundingChunks")
+        ]
+        queries += _texts(event, "candidates.0.groundingMetadata.webSearchQueries")
         model = str(look_up(event, "modelVersion") or model)
     return SearchResponse(
         provider="gemini", answer=answer, sources=distinct(sources, query.count), queries=queries, model=model
@@ -150,14 +156,14 @@ async def search_codex(
     if account := _account(key):
         headers["chatgpt_account_id"] = account
     answer = ""
-    done: dict[str, Any] = {}
+    done: object = {}
     sources: list[WebResult | None] = []
     for event in _events(
         await send("https://chatgpt.com/backend-api/codex/responses", _post(body, **headers))
     ):
         kind = look_up(event, "type")
         if kind == "response.output_text.delta":
-            answer += str(event.get("delta") or "")
+            answer += str(look_up(event, "delta") or "")
         elif kind in ("error", "response.failed"):
             message = look_up(event, "response.error.message") or look_up(event, "message")
             raise SearchError(str(message or "the search failed"))
@@ -165,7 +171,7 @@ async def search_codex(
             for part in _items(event, "item.content"):
                 sources += [source_of(one) for one in _items(part, "annotations")]
         elif kind == "response.completed":
-            done = look_up(event, "response") or {}
+            done = look_up(event, "response")
     if not any(sources):
         links = re.findall(r"\[([^\]]{1,200})\]\((https?://[^\s)]+)\)", answer)
         bare = re.findall(r"(?<![(\w])https?://[^\s)\]>]+", answer)
@@ -174,8 +180,8 @@ async def search_codex(
         provider="codex",
         answer=answer,
         sources=distinct(sources, query.count),
-        model=str(done.get("model") or CODEX_MODEL),
-        request_id=str(done.get("id") or ""),
+        model=str(look_up(done, "model") or CODEX_MODEL),
+        request_id=str(look_up(done, "id") or ""),
     )
 
 
@@ -190,7 +196,7 @@ async def search_perplexity(
 ) -> SearchResponse:
     if key == environ.get("PERPLEXITY_COOKIES", "").strip():
         return await _ask_perplexity(query, key, send)
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "model": "sonar-pro",
         "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": query.query}],
         "search_mode": "web",
@@ -203,13 +209,13 @@ async def search_perplexity(
     address = "https://api.perplexity.ai/chat/completions"
     data = _decoded(await send(address, _post(body, authorization=f"Bearer {key}")))
     sources = [source_of(row, "snippet", date="date") for row in _items(data, "search_results")]
-    cited = [WebResult(one, one) for one in look_up(data, "citations") or () if isinstance(one, str)]
+    cited = [WebResult(one, one) for one in _texts(data, "citations")]
     return SearchResponse(
         provider="perplexity",
         answer=str(look_up(data, "choices.0.message.content") or ""),
         sources=distinct(sources or cited, query.limit),
         citations=distinct(cited, None) if any(sources) else [],
-        related=[str(one) for one in look_up(data, "related_questions") or ()],
+        related=_texts(data, "related_questions"),
         model=str(look_up(data, "model") or ""),
         request_id=str(look_up(data, "id") or ""),
     )
@@ -217,7 +223,7 @@ async def search_perplexity(
 
 async def _ask_perplexity(query: SearchQuery, cookies: str, send: Send) -> SearchResponse:
     """With the cookies of a browser; later events replace parts of earlier ones."""
-    params: dict[str, Any] = {"language": "en-US", "mode": "concise", "sources": ["web"]}
+    params: dict[str, object] = {"language": "en-US", "mode": "concise", "sources": ["web"]}
     if query.recency:
         params["search_recency_filter"] = query.recency.upper()
     request = _post({"query_str": query.query, "params": params}, cookie=cookies, accept="text/event-stream")
@@ -241,7 +247,7 @@ async def _ask_perplexity(query: SearchQuery, cookies: str, send: Send) -> Searc
 async def search_zai(query: SearchQuery, key: str, environ: Mapping[str, str], send: Send) -> SearchResponse:
     """The names of the arguments differ between versions of the server."""
     count = query.count or 10
-    variants: tuple[dict[str, Any], ...] = (
+    variants: tuple[dict[str, object], ...] = (
         {"query": query.query, "count": count},
         {"search_query": query.query, "count": count},
         {"search_query": query.query, "search_engine": "search-prime", "count": count},
@@ -267,7 +273,7 @@ async def search_exa(query: SearchQuery, key: str, environ: Mapping[str, str], s
     return _read_rows("exa", text, query)
 
 
-async def _call_mcp(address: str, tool: str, arguments: Any, send: Send, **headers: str) -> str:
+async def _call_mcp(address: str, tool: str, arguments: dict[str, object], send: Send, **headers: str) -> str:
     call = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -288,7 +294,7 @@ async def _call_mcp(address: str, tool: str, arguments: Any, send: Send, **heade
 def _read_rows(name: str, text: str, query: SearchQuery) -> SearchResponse:
     """Results as JSON, or as text with lines `Title:` and `URL:`."""
     try:
-        data = json.decode(text)
+        data: object = json.decode(text)
         data = json.decode(data) if isinstance(data, str) else data
     except DecodeError:
         data = None

@@ -1,7 +1,7 @@
 """What a search finds, and how the model sees it."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -58,7 +58,7 @@ class SearchResponse(Struct, frozen=True, rename="camel", omit_defaults=True, kw
 
 
 def source_of(
-    row: Any, *snippets: str, title: str = "title", url: str = "url", date: str = ""
+    row: object, *snippets: str, title: str = "title", url: str = "url", date: str = ""
 ) -> WebResult | None:
     """A source from a JSON object; None without an address."""
     if not isinstance(row, dict) or not isinstance(row.get(url), str) or not row[url]:

@@ -18,7 +18,7 @@ from tau.backends.web.search.results import (
     distinct,
     source_of,
 )
-from tau.backends.web.site_templates import look_up
+from tau.backends.web.site_templates import items_at, look_up
 from tau.config.discovery_settings import SearxngSettings
 
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
@@ -82,7 +82,7 @@ def make_request(
     )
 
 
-def read_answer(name: str, service: SearchApi, query: SearchQuery, data: Any) -> SearchResponse:
+def read_answer(name: str, service: SearchApi, query: SearchQuery, data: object) -> SearchResponse:
     """Raises SearchError if the answer has another form."""
     if not isinstance(data, dict) or all(
         look_up(data, path.partition(".")[0]) is None for path in service.lists
@@ -90,9 +90,8 @@ def read_answer(name: str, service: SearchApi, query: SearchQuery, data: Any) ->
         raise SearchError("its answer has no results", 200)
     found = []
     for path in service.lists:
-        rows = look_up(data, path)
         kind = path.rpartition(".")[2]
-        for row in rows if isinstance(rows, list) else ():
+        for row in items_at(data, path):
             source = source_of(
                 row, *service.snippets, title=service.title, url=service.link, date=service.date
             )
@@ -104,14 +103,12 @@ def read_answer(name: str, service: SearchApi, query: SearchQuery, data: Any) ->
     related = [
         str(look_up(one, "props.question") or "") if isinstance(one, dict) else str(one)
         for path in service.related
-        for one in look_up(data, path) or ()
+        for one in items_at(data, path)
     ]
     answer = next((str(text) for path in service.answer if (text := look_up(data, path))), "")
     if name == "exa":
-        rows = data.get("results") or []
-        answer = "\n\n".join(
-            str(row["summary"]) for row in rows if isinstance(row, dict) and row.get("summary")
-        )
+        summaries = (look_up(row, "summary") for row in items_at(data, "results"))
+        answer = "\n\n".join(str(text) for text in summaries if text)
         answer = "\n\n".join(answer.split("\n\n")[:3])
     most = count_for(service, query) if service.count[0] or query.count else None
     return SearchResponse(

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tau.base.late import late
 from tau.tui.style import Style, Theme
 from tau.tui.text.clean import clean, clean_line, link
 from tau.tui.widgets.markdown.limits import CACHED_TEXTS, PARAGRAPH_CHARS
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 parser = late("tau.tui.widgets.markdown.parse")
 
@@ -219,7 +222,7 @@ class _Run:
         self._flush()
         return "".join(self._out)
 
-    def add_tokens(self, tokens: Sequence[Any]) -> None:
+    def add_tokens(self, tokens: "Sequence[Token]") -> None:
         theme = self._options.theme
         for token in tokens:
             kind = token.type
