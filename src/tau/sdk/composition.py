@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from tau.ext.extensions.host import ExtensionHost
     from tau.sdk.more_tools import MoreToolsInput
 
-effects_approval = late("tau.agent.approved_effects")
 extension_setup = late("tau.ext.extensions.setup")
 budgets = late("tau.coding.task.budgets")
 faux = late("tau.ai.faux")

@@ -160,7 +160,7 @@ class SearchResults(Struct, frozen=True):
     items: list[SearchItem] = []
 
 
-def one_line(text: object) -> str:
+def flat(text: object) -> str:
     """Text of strangers on one line."""
     return shortened(clean_line(str(text or "")), MAX_LINE_CHARS)
 
@@ -169,7 +169,7 @@ def format_results(search: GithubSearch, found: SearchResults, query: str) -> st
     """The list for the model."""
     items = found.items[: search.limit]
     count = str(len(items)) if found.total_count <= len(items) else f"{len(items)} of {found.total_count:,}"
-    rows = [f"# GitHub {TITLES[search.kind]} search", "", f"Query: {one_line(query)}"]
+    rows = [f"# GitHub {TITLES[search.kind]} search", "", f"Query: {flat(query)}"]
     rows += [f"Repository: {search.repo}"] if search.repo else []
     rows += [f"Results: {count}{' (incomplete: GitHub timed out)' if found.incomplete_results else ''}"]
     return "\n".join([*rows, "", *(_item(search.kind, item) for item in items)]).rstrip()
@@ -178,27 +178,27 @@ def format_results(search: GithubSearch, found: SearchResults, query: str) -> st
 def _item(kind: SearchKind, item: SearchItem) -> str:
     match kind:
         case "code":
-            rows = [f"- {one_line(item.path)}", _facts(_repo(item), item.sha[:SHORT_SHA]), item.html_url]
+            rows = [f"- {flat(item.path)}", _facts(_repo(item), item.sha[:SHORT_SHA]), item.html_url]
             rows += [f"> {line}" for line in _first_line([each.fragment for each in item.text_matches])]
         case "commits":
             commit = item.commit or _Commit()
             author = commit.author or _Person()
-            rows = [f"- {item.sha[:SHORT_SHA]} {one_line(commit.message.partition(chr(10))[0])}"]
+            rows = [f"- {item.sha[:SHORT_SHA]} {flat(commit.message.partition(chr(10))[0])}"]
             name = item.author.login if item.author else author.name
-            rows += [_facts(_repo(item), one_line(name), author.date), item.html_url]
+            rows += [_facts(_repo(item), flat(name), author.date), item.html_url]
         case "repos":
-            rows = [f"- {one_line(item.full_name)}", *_first_line([item.description or ""])]
+            rows = [f"- {flat(item.full_name)}", *_first_line([item.description or ""])]
             flags = [name for name, on in (("archived", item.archived), ("fork", item.fork)) if on]
             counts = f"{item.stargazers_count:,} stars, {item.forks_count:,} forks"
             counts += f", {item.open_issues_count:,} open issues"
             rows += [_facts(item.language, counts, item.visibility, *flags), f"updated {item.updated_at}"]
             rows += [item.html_url]
         case "issues" | "prs":
-            labels = ", ".join(one_line(label.name) for label in item.labels)
-            rows = [f"- #{item.number} {one_line(item.title)}"]
+            labels = ", ".join(flat(label.name) for label in item.labels)
+            rows = [f"- #{item.number} {flat(item.title)}"]
             rows += [_facts(_repo(item), item.state, f"by {item.user.login}" if item.user else "", labels)]
             rows += [f"created {item.created_at}, updated {item.updated_at}", item.html_url]
-    return "\n  ".join(one_line(row) for row in rows if row)
+    return "\n  ".join(flat(row) for row in rows if row)
 
 
 def _repo(item: SearchItem) -> str:
@@ -208,7 +208,7 @@ def _repo(item: SearchItem) -> str:
 
 
 def _facts(*facts: str | None) -> str:
-    return " · ".join(one_line(fact) for fact in facts if fact)
+    return " · ".join(flat(fact) for fact in facts if fact)
 
 
 def _first_line(texts: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from tau.backends.github.searches import one_line
+from tau.backends.github.searches import flat
 from tau.base.text import strip_controls
 
 MAX_FILES = 50
@@ -105,17 +105,13 @@ def render_thread(
     kind: str, thread: Thread, comments: bool, reviews: Sequence[ReviewComment] = (), *, more: bool = False
 ) -> str:
     """All of an issue or a pull request; `more` says that there are more review comments than `reviews`."""
-    rows = [
-        f"# {'Issue' if kind == 'issue' else 'Pull Request'} #{thread.number}: {one_line(thread.title)}",
-        "",
-    ]
-    rows += [f"{name}: {one_line(value)}" for name, value in _facts(kind, thread) if value]
+    rows = [f"# {'Issue' if kind == 'issue' else 'Pull Request'} #{thread.number}: {flat(thread.title)}", ""]
+    rows += [f"{name}: {flat(value)}" for name, value in _facts(kind, thread) if value]
     rows += ["", "## Body", "", reveal_hidden(thread.body) or "(empty)"]
     if thread.files:
         rows += ["", f"## Files ({thread.changed_files or len(thread.files)})", ""]
         rows += [
-            f"- {one_line(file.path)} (+{file.additions} -{file.deletions})"
-            for file in thread.files[:MAX_FILES]
+            f"- {flat(file.path)} (+{file.additions} -{file.deletions})" for file in thread.files[:MAX_FILES]
         ]
         if (rest := max(thread.changed_files, len(thread.files)) - MAX_FILES) > 0:
             rows.append(f"- … {rest} more: read pr://{thread.number}/diff")
@@ -162,13 +158,8 @@ def _said(title: str, comments: Sequence[Comment]) -> Rows:
     for comment in comments:
         when = comment.submitted_at or comment.created_at
         who = comment.author.login if comment.author else "ghost"
-        state = f" {one_line(comment.state)}" if comment.state else ""
-        rows += [
-            "",
-            f"### {one_line(who)}{state} ({one_line(when)})",
-            "",
-            reveal_hidden(comment.body) or "(empty)",
-        ]
+        state = f" {flat(comment.state)}" if comment.state else ""
+        rows += ["", f"### {flat(who)}{state} ({flat(when)})", "", reveal_hidden(comment.body) or "(empty)"]
     return rows
 
 
@@ -178,11 +169,11 @@ def _review_comments(comments: Sequence[ReviewComment], more: bool) -> Rows:
     rows = ["", f"## Review comments ({len(comments)}{', there are more' if more else ''})"]
     for comment in comments:
         line = comment.line or comment.original_line
-        place = f"{one_line(comment.path)}{f':{line}' if line else ''}"
+        place = f"{flat(comment.path)}{f':{line}' if line else ''}"
         who = comment.user.login if comment.user else "ghost"
         rows += [
             "",
-            f"### {place}, {one_line(who)} ({one_line(comment.created_at)})",
+            f"### {place}, {flat(who)} ({flat(comment.created_at)})",
             "",
             reveal_hidden(comment.body),
         ]
@@ -197,8 +188,8 @@ def render_list(kind: str, repository: str, threads: Sequence[Thread], limit: in
         labels = ", ".join(label.name for label in thread.labels)
         who = f"by {thread.author.login}" if thread.author else ""
         facts = [thread.state, who, labels, f"updated {thread.updated_at}"]
-        rows.append(f"- #{thread.number} {one_line(thread.title)}")
-        rows.append(f"  {one_line(' · '.join(fact for fact in facts if fact))}")
+        rows.append(f"- #{thread.number} {flat(thread.title)}")
+        rows.append(f"  {flat(' · '.join(fact for fact in facts if fact))}")
     if len(threads) >= limit:
         rows.append("There may be more; ?limit= takes up to 100.")
     return "\n".join(rows) + "\n"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tau.backends.github.gh import Gh
 from tau.backends.github.names import RepositoryName
-from tau.backends.github.searches import SHORT_SHA, one_line
+from tau.backends.github.searches import SHORT_SHA, flat
 from tau.base.errors import ToolError
 from tau.base.text import plain, strip_controls
 
@@ -269,7 +269,7 @@ class RunWatch:
                 break
         return WatchedRun(
             id=run.id,
-            workflow=one_line(run.name or run.display_title),
+            workflow=flat(run.name or run.display_title),
             status=run.status or "",
             conclusion=run.conclusion or "",
             url=run.html_url,
@@ -291,11 +291,11 @@ class RunWatch:
 
 def _job(job: _Job) -> RunJob:
     steps = [
-        RunStep(one_line(step.name), step.status, step.conclusion or "", _seconds(step)) for step in job.steps
+        RunStep(flat(step.name), step.status, step.conclusion or "", _seconds(step)) for step in job.steps
     ]
     return RunJob(
         id=job.id,
-        name=one_line(job.name),
+        name=flat(job.name),
         status=job.status,
         conclusion=job.conclusion or "",
         duration_s=_seconds(job),
@@ -321,7 +321,7 @@ def render_watch(state: WatchDetails) -> str:
         "none": "found no runs",
     }
     rows = [f"# GitHub Actions: {heads[state.verdict]}", "", f"Repository: {state.repo}"]
-    rows += [f"Branch: {one_line(state.branch)}"] if state.branch else []
+    rows += [f"Branch: {flat(state.branch)}"] if state.branch else []
     rows += [f"Commit: {str(state.head_sha)[:SHORT_SHA]}"] if state.head_sha else []
     rows += [state.note] if state.note else []
     for run in state.runs:

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tau.backends.github.workflow_runs import WatchDetails
-from tau.coding.github.checkouts import PullRequestCheckout
+from tau.coding.github.checkouts import CheckoutResult
 from tau.coding.output import OutputMeta
 
 Op = Literal[
@@ -67,6 +67,6 @@ class GithubDetails(Struct, frozen=True, rename="camel", kw_only=True):
     failed_jobs: list[str] | UnsetType = UNSET
     artifact_id: str | UnsetType = UNSET
     job_id: str | UnsetType = UNSET
-    checkouts: list[PullRequestCheckout] | UnsetType = UNSET
+    checkouts: list[CheckoutResult] | UnsetType = UNSET
     watch: WatchDetails | UnsetType = UNSET
     meta: OutputMeta | UnsetType = UNSET

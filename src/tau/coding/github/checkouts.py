@@ -22,7 +22,7 @@ from tau.backends.github.names import (
     parse_url,
     read_settings,
 )
-from tau.backends.github.searches import SHORT_SHA, one_line
+from tau.backends.github.searches import SHORT_SHA, flat
 from tau.backends.github.threads import Actor
 from tau.base.errors import TauError, ToolError
 from tau.base.files import locked, make_private
@@ -67,7 +67,7 @@ class _CloneUrls(Struct, frozen=True, rename="camel"):
     url: str = ""
 
 
-class PullRequestCheckout(Struct, frozen=True, rename="camel", kw_only=True):
+class CheckoutResult(Struct, frozen=True, rename="camel", kw_only=True):
     """The work tree of a pull request, or why there is none."""
 
     number: int = 0
@@ -115,30 +115,28 @@ class PullRequestCheckouts:
         self._cwd = cwd
         self._worktrees = worktrees
 
-    async def check_out(
-        self, prs: Sequence[str | None], repo: str, *, force: bool
-    ) -> list[PullRequestCheckout]:
+    async def check_out(self, prs: Sequence[str | None], repo: str, *, force: bool) -> list[CheckoutResult]:
         """Each pull request fails alone. Raises ToolError outside a repository."""
         if len(prs) > MAX_PULL_REQUESTS:
             raise ToolError(f"At most {MAX_PULL_REQUESTS} pull requests at once, not {len(prs)}.")
         repository = await _open(self._cwd, self._runner)
         gate = asyncio.Semaphore(MAX_PARALLEL)
 
-        async def find(pr: str | None) -> "_Resolved | PullRequestCheckout":
+        async def find(pr: str | None) -> "_Resolved | CheckoutResult":
             async with gate:
                 try:
                     return await self._resolve(pr, repo)
                 except TauError as error:
-                    return PullRequestCheckout(title=one_line(pr or "the current branch"), error=str(error))
+                    return CheckoutResult(title=flat(pr or "the current branch"), error=str(error))
 
         async with asyncio.TaskGroup() as group:
             tasks = [spawn(group, find(pr)) for pr in prs]
-        done: list[PullRequestCheckout] = []
+        done: list[CheckoutResult] = []
         async with AsyncExitStack() as stack:
             await self._lock(stack)
             for task in tasks:
                 found = task.result()
-                if isinstance(found, PullRequestCheckout):
+                if isinstance(found, CheckoutResult):
                     done.append(found)
                     continue
                 try:
@@ -194,9 +192,7 @@ class PullRequestCheckouts:
         uses_ssh = origin.startswith(("git@", "ssh://"))
         return _Resolved(found, fork, urls.ssh_url if uses_ssh else f"{urls.url.removesuffix('.git')}.git")
 
-    async def _add(
-        self, repository: CommitRepository, found: "_Resolved", force: bool
-    ) -> PullRequestCheckout:
+    async def _add(self, repository: CommitRepository, found: "_Resolved", force: bool) -> CheckoutResult:
         pr, branch = found.pr, f"pr-{found.pr.number}"
         remote_branch = check_word("headRefName", pr.head_ref_name)
         remote = await self._remote(repository, found) if pr.is_cross_repository else "origin"
@@ -222,9 +218,9 @@ class PullRequestCheckouts:
         pairs |= {f"tauPr{key}": value for key, value in zip(_KEYS, values, strict=True)}
         for key, value in pairs.items():
             await repository.git("config", f"branch.{branch}.{key}", value)
-        return PullRequestCheckout(
+        return CheckoutResult(
             number=pr.number,
-            title=one_line(pr.title),
+            title=flat(pr.title),
             url=pr.url,
             branch=branch,
             worktree_path=str(path),
@@ -256,10 +252,7 @@ class PullRequestCheckouts:
             tree = replace(repository, root=place)
             changed = (await tree.git("status", "--porcelain")).decode("utf-8", "replace").splitlines()
         if lost or changed:
-            items = [
-                *(f"commit {one_line(row)}" for row in lost),
-                *(f"file {one_line(row)}" for row in changed),
-            ]
+            items = [*(f"commit {flat(row)}" for row in lost), *(f"file {flat(row)}" for row in changed)]
             rest = f" and {len(items) - MAX_SHOWN} more" if len(items) > MAX_SHOWN else ""
             shown = "; ".join(items[:MAX_SHOWN])
             raise ToolError(
@@ -297,8 +290,8 @@ class PullRequestCheckouts:
             raise ToolError(str(error)) from None
 
 
-def _failed(pr: _PullRequest, error: str) -> PullRequestCheckout:
-    return PullRequestCheckout(number=pr.number, title=one_line(pr.title), url=pr.url, error=error)
+def _failed(pr: _PullRequest, error: str) -> CheckoutResult:
+    return CheckoutResult(number=pr.number, title=flat(pr.title), url=pr.url, error=error)
 
 
 class _Resolved(Struct, frozen=True):
@@ -346,9 +339,7 @@ def find_push_target(branch: str, cwd: Path, settings: GitSettings | None = None
 
     head_ref, url, is_cross, can_modify = map(value, _KEYS)
     if not head_ref:
-        raise ToolError(
-            f"The branch {one_line(branch)} is not from pr_checkout: nothing says where to push it."
-        )
+        raise ToolError(f"The branch {flat(branch)} is not from pr_checkout: nothing says where to push it.")
     remote = settings.get("branch", branch, "pushRemote") or settings.get("branch", branch, "remote")
     remote_url = settings.get("remote", remote, "pushurl") or settings.get("remote", remote, "url")
     remote_url = re.sub(r"//[^/@]*@", "//", remote_url)  # a token in it is nobody's business

@@ -26,9 +26,9 @@ from tau.backends.github.searches import (
     GithubSearch,
     SearchKind,
     SearchResults,
+    flat,
     format_results,
     has_scope,
-    one_line,
     parse_date,
 )
 from tau.backends.github.threads import PR_FIELDS, Actor, Named, Thread
@@ -39,7 +39,7 @@ from tau.base.late import late
 from tau.base.text import clean_line
 from tau.coding.github.access import GithubAccess
 from tau.coding.github.call import GithubDetails, GithubParams
-from tau.coding.github.checkouts import PullRequestCheckout, find_push_target, worktree_target
+from tau.coding.github.checkouts import CheckoutResult, find_push_target, worktree_target
 from tau.coding.output import OutputMeta, OutputSource
 from tau.coding.ports import CodingContext
 from tau.config.paths import repo_root
@@ -219,7 +219,7 @@ def _name(named: Named | None) -> str:
 def _sheet(title: str, facts: dict[str, str | None]) -> str:
     """A heading and what is known below it."""
     return "\n".join(
-        [f"# {one_line(title)}", "", *(f"{key}: {one_line(each)}" for key, each in facts.items() if each)]
+        [f"# {flat(title)}", "", *(f"{key}: {flat(each)}" for key, each in facts.items() if each)]
     )
 
 
@@ -359,7 +359,7 @@ async def _check_out(params: GithubParams, access: GithubAccess, ctx: CodingCont
     return ToolOutput.text("\n\n---\n\n".join(sections), details, is_error=not good)
 
 
-def _checkout_section(done: PullRequestCheckout) -> str:
+def _checkout_section(done: CheckoutResult) -> str:
     if done.error:
         name = f"#{done.number}: {done.title}" if done.number else done.title
         return f"# Pull Request {name}\n\nNot checked out: {done.error}"
@@ -403,10 +403,10 @@ def _run_id(params: GithubParams) -> tuple[RepositoryName | None, int]:
     text = str(params.run).strip()
     if (url := parse_url(text, "actions/runs")) is not None:
         if params.repo is not None and parse_repository(params.repo) != url.repository:
-            raise ToolError(f"`run` is in {url.repository.argument}, not in {one_line(params.repo)}.")
+            raise ToolError(f"`run` is in {url.repository.argument}, not in {flat(params.repo)}.")
         return url.repository, url.number
     if not re.fullmatch(r"\d{1,18}", text):
-        raise ToolError(f'`run` is "{one_line(text)}"; write a run id or the URL of a run.')
+        raise ToolError(f'`run` is "{flat(text)}"; write a run id or the URL of a run.')
     return None, int(text)
 
 

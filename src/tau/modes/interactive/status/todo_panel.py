@@ -9,7 +9,6 @@ from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 
 FOLDED_TASKS = 6
-_LEAST_ROWS = 8
 _WORDS: dict[Status, str] = {
     "pending": "To do",
     "in_progress": "In progress",
