@@ -305,6 +305,22 @@ def test_words_of_a_name_may_come_in_any_order(catalog: Catalog) -> None:
     assert keys(find_models(catalog, "mini gpt")) == ["openai/gpt-5-mini"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("GPT 5.4", "openai/gpt-5.4"),  # not only of the provider whose table writes the name with a space
+        (
+            "gpt-5.4*",
+            "openai/gpt-5.4",
+        ),  # ids before names such as venice's GPT-5.4, whose id is openai-gpt-54
+        ("*opus-4-6*", "anthropic/claude-opus-4-6"),  # Amazon's -v1 is no newer version
+        ("Claude Sonnet 4.6", "anthropic/claude-sonnet-4-6"),
+    ],
+)
+def test_vendor_comes_before_resellers_whose_names_look_newer(pattern: str, expected: str) -> None:
+    assert keys(find_models(load_catalog(), pattern))[0] == expected
+
+
 def test_name_that_could_be_several_models_is_an_error_that_lists_them(catalog: Catalog) -> None:
     names = ("luna", "sol", "terra", "astra", "vega", "rigel", "deneb")
     stars = [
