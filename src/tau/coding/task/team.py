@@ -138,6 +138,10 @@ class Team:
             raise TauError(f"{agent.id} did not work in a copy; its changes are in the files already.")
         return agent.workspace
 
+    def has_copy(self, id: str) -> bool:
+        workspace = self.roster.require(id).workspace
+        return workspace is not None and workspace.usable
+
     async def apply(self, id: str) -> str:
         return await self._workspace(id).apply()
 
