@@ -101,7 +101,9 @@ class AgentHub:
 
         self._list.on_select = lambda item: request("open")()
         self._list.on_cancel = leave
-        self._panel.actions |= {f"app.agents.{kind}": request(kind) for kind in (*ACTIONS, *COPY_ACTIONS, "actions")}
+        self._panel.actions |= {
+            f"app.agents.{kind}": request(kind) for kind in (*ACTIONS, *COPY_ACTIONS, "actions")
+        }
         self._panel.actions |= {"app.agents.stop": self._stop, "app.agents.stopAll": self._stop_all}
         self._panel.actions["app.agents.hub"] = leave
         self._is_open = True
