@@ -238,7 +238,9 @@ def _connect(
     if host is not None:
         host.bind(session, environment.world, ask, models.find)
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
-    models.client.warn_of_context = lambda warning: context_warning.show_once(session, warning)
+    models.client.warn_of_context = lambda warning: context_warning.show_once(
+        session.log, session.emit, warning
+    )
     models.web.may_connect = lambda name: may_redirect(session.permissions.current, name)
     models.web.judge = lambda name: judge_connection(session.permissions.current, name)
     environment.plan.changed = partial(_plan_changed, session)
