@@ -149,6 +149,8 @@ def test_bundled_tables_are_usable() -> None:
         ("y:free", "openrouter/x/y:free"),
         ("claude-*", "anthropic/claude-haiku-9"),
         ("llama-3.3-70b", "openrouter/meta/llama-3.3-70b"),
+        ("openai", "openai/gpt-5.4"),  # the provider's, not what others call openai/...
+        ("Anthropic", "anthropic/claude-opus-4-6"),  # its default
     ],
 )
 def test_typed_pattern_finds_the_intended_model(catalog: Catalog, pattern: str, expected: str) -> None:

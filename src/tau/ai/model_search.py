@@ -24,10 +24,15 @@ Rank = tuple[int, int, int, bool, list[int], int, bool]
 def search(
     catalog: Catalog, name: str, thinking: ThinkingLevel | None, provider: str | None, prefer: Sequence[str]
 ) -> ModelMatch:
-    """The model that is not named exactly. Raises UsageError if there is none, or no best one."""
+    """The model that is not named exactly; a provider means its default. Raises UsageError if none is best."""
     if provider is not None and catalog.provider(provider) is None:
         raise UsageError(_unknown_provider(catalog, provider))
     ranked = _ranked(catalog, name, provider, prefer) if name else []
+    owner = catalog.provider(name) if provider is None else None
+    if owner is not None and not (ranked and ranked[0][0][0] <= 1):
+        if default := catalog.model(owner.id, owner.default_model):
+            return ModelMatch(default, thinking=thinking)
+        ranked = _ranked(catalog, f"{name}/", None, prefer)
     if not ranked:
         return ModelMatch(unlisted_model(catalog, name, provider), known=False, thinking=thinking)
     rank, model = ranked[0]
