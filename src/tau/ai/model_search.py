@@ -24,7 +24,7 @@ Rank = tuple[int, int, int, bool, list[int], int, bool]
 def search(
     catalog: Catalog, name: str, thinking: ThinkingLevel | None, provider: str | None, prefer: Sequence[str]
 ) -> ModelMatch:
-    """The model that is not named exactly; a provider means its default. Raises UsageError if none is best."""
+    """The model that is not named exactly; a provider means its default. Raises UsageError if none fits."""
     if provider is not None and catalog.provider(provider) is None:
         raise UsageError(_unknown_provider(catalog, provider))
     ranked = _ranked(catalog, name, provider, prefer) if name else []
