@@ -89,7 +89,7 @@ class Imports:
                 and (is_last or name in distances)
             ):
                 distance = distances.get(name, 99) - (1.5 if test.startswith(home) else 0)
-                distance -= 2 if file.stem == f"test_{Path(path).stem}" else 0
+                distance -= 2 if Path(path).stem in (*file.parts, file.stem.removeprefix("test_")) else 0
                 ranks.append((is_last, distance, Path(path).stem not in file.stem, test))
         ranks.sort()
         return [rank[-1] for rank in ranks if not rank[0]], [rank[-1] for rank in ranks if rank[0]]

@@ -466,3 +466,7 @@ def test_many_requests_run_at_once() -> None:
         assert [task.result() for task in tasks] == [(200, b"hello")] * 5
 
     run(test)
+
+
+def test_server_has_15_s_to_connect_5_min_to_begin_and_2_min_between_pieces() -> None:
+    assert Timeouts() == Timeouts(connect=15, first_byte=300, idle=120)

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 import pytest
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from tau.agent.events import Notice
 from tau.ai.wire import AppMessage, Attachment, BashExecutionMessage, ImageContent, UserMessage
+from tau.coding.output import OutputMeta, Truncation
 from tau.coding.session.compaction.estimate import frame_tokens, message_tokens, summary_tokens, text_tokens
 from tau.coding.session.compaction.meter import Meter
 from tau.coding.session.compaction.plan import (
@@ -22,7 +24,7 @@ from tau.coding.session.compaction.plan import (
 )
 from tau.coding.session.compaction.shake import shake_messages
 from tau.coding.session.compaction.trigger import CompactionTrigger
-from tau.coding.session.compaction.truncation import cut_text, fit, shortened
+from tau.coding.session.compaction.truncation import artifact_of, cut_text, fit, shortened
 from tau.config.settings import CompactionSettings
 from tests.coding.session.compaction.rig import GOOD, Rig, call, model, result, run, says, step, user, words
 
@@ -219,3 +221,15 @@ def test_turn_is_kept_whole_if_splitting_the_one_before_keeps_little_more() -> N
     messages: list[AppMessage] = [user("a"), says("b"), user("c")]
     for answer, cut in ((100, CutPoint(2, 2)), (101, CutPoint(1, 0))):
         assert find_cut(messages, [500, answer, 100], 201, valid_starts(messages)) == cut
+
+
+def test_shortened_result_says_where_its_full_output_is_before_and_after_a_restart() -> None:
+    class Details(Struct):
+        meta: OutputMeta
+
+    shown = Truncation(
+        kept="head", ranges=[(1, 2)], total_lines=9, total_bytes=90, shown_bytes=20, artifact_id="7"
+    )
+    details = Details(OutputMeta(truncation=shown))
+    assert artifact_of(details) == artifact_of(to_builtins(details)) == "; full output: artifact://7"
+    assert artifact_of(None) == artifact_of("text") == ""
