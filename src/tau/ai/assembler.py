@@ -78,7 +78,7 @@ class _Call(Struct):
     def content(self) -> ToolCall:
         return self.ended or self.call(partial_arguments("".join(self.pieces)))
 
-    def call(self, arguments: dict[str, Any], signature: str = "") -> ToolCall:
+    def call(self, arguments: dict[str, object], signature: str = "") -> ToolCall:
         return ToolCall(self.id, self.name, arguments, signature or UNSET, self.custom or UNSET)
 
 
@@ -94,7 +94,7 @@ class Assembler:
         self._calls: dict[int, _Call] = {}
         self._tokens = d.Tokens(0, 0, 0, 0)
         self._answered = d.Answered()
-        self._unknown: list[dict[str, Any]] = []
+        self._unknown: list[dict[str, object]] = []
         self._chars = 0
         self.done: d.Done | None = None
         self.broken: dict[str, str] = {}
@@ -290,7 +290,7 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any], str | None]:
     return value, None
 
 
-def is_deeper(value: Any, depth: int) -> bool:
+def is_deeper(value: object, depth: int) -> bool:
     """Whether lists and objects are nested more than `depth` times."""
     level = [value]
     while level and depth >= 0:
@@ -304,7 +304,7 @@ def is_deeper(value: Any, depth: int) -> bool:
     return bool(level)
 
 
-def partial_arguments(raw: str) -> dict[str, Any]:
+def partial_arguments(raw: str) -> dict[str, object]:
     """Parse as much of incomplete arguments as possible; for display only, never to run."""
     try:
         value = jiter.from_json(raw.encode(), partial_mode="trailing-strings") if raw.strip() else {}
@@ -352,7 +352,7 @@ def _cost(tokens: d.Tokens, price: Price) -> Cost:
 
 def _details(tokens: d.Tokens) -> dict[str, Any]:
     """What only some servers count."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     if tokens.reasoning:
         found["reasoning_tokens"] = tokens.reasoning
     if tokens.cache_write_1h:

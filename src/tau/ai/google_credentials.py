@@ -93,7 +93,7 @@ class GoogleCredentials:
         values = self._values() if self.is_configured() else {}
         return str(values.get("quota_project_id") or values.get("project_id") or "")
 
-    def _values(self) -> dict[str, Any]:
+    def _values(self) -> dict[str, object]:
         try:
             return msgspec.json.decode(self.file.read_bytes(), type=dict[str, Any])
         except (OSError, msgspec.DecodeError) as error:
@@ -101,7 +101,7 @@ class GoogleCredentials:
                 f"{self.file} cannot be read: run gcloud auth application-default login."
             ) from error
 
-    async def _exchange(self, values: Mapping[str, Any]) -> tuple[str, float]:
+    async def _exchange(self, values: Mapping[str, object]) -> tuple[str, float]:
         """Exchange the user's refresh token, over our transport."""
         if self._http is None:
             raise ConfigError("There is no connection to exchange Google's credentials.")

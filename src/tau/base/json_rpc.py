@@ -56,7 +56,7 @@ def decode_messages(data: bytes) -> list[RpcMessage]:
         raise DecodeError(str(error)) from error
 
 
-def encode_message(method: str, params: Any = None, id: RpcId | None = None) -> bytes:
+def encode_message(method: str, params: object = None, id: RpcId | None = None) -> bytes:
     message: dict[str, Any] = {"jsonrpc": "2.0"}
     if id is not None:
         message["id"] = id
@@ -66,7 +66,7 @@ def encode_message(method: str, params: Any = None, id: RpcId | None = None) -> 
     return json.encode(message)
 
 
-def encode_answer(id: RpcId | None, result: Any = None, error: RpcFault | None = None) -> bytes:
+def encode_answer(id: RpcId | None, result: object = None, error: RpcFault | None = None) -> bytes:
     if error is None:
         return json.encode({"jsonrpc": "2.0", "id": id, "result": result})
     fault = {"code": error.code, "message": error.message}
@@ -106,7 +106,7 @@ class RpcPeer:
         self._last_id += 1
         return self._last_id
 
-    def begin(self, method: str, params: Any = None, id: int | None = None) -> RpcCall:
+    def begin(self, method: str, params: object = None, id: int | None = None) -> RpcCall:
         id = self.next_id() if id is None else id
         call = self._calls[id] = RpcCall(id, method, encode_message(method, params, id))
         return call

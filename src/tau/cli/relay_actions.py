@@ -31,7 +31,7 @@ whatsapp_login = late("tau.relay.channels.whatsapp_login")
 SESSION = "tau-relay"
 
 
-def as_json(value: Any) -> str:
+def as_json(value: object) -> str:
     return json.format(json.encode(value), indent=2).decode() + "\n"
 
 
@@ -50,7 +50,7 @@ def send(home: RelayHome, parsed: ParsedArgs) -> int:
     if source:
         parts.append(_media_part(home, source))
 
-    async def run() -> dict[str, Any]:
+    async def run() -> dict[str, object]:
         request = {"type": "send", "to": f"{channel}:{chat}", "parts": parts}
         reply = await control.ask_relay(home.socket, request, control.ANSWER_S + 5)
         if reply is not None:

@@ -78,8 +78,8 @@ def _webhook(home: RelayHome, parsed: ParsedArgs) -> int:
     return _serve(home, parsed, changes)
 
 
-def _changes(parsed: ParsedArgs) -> dict[str, Any]:
-    changes: dict[str, Any] = {}
+def _changes(parsed: ParsedArgs) -> dict[str, object]:
+    changes: dict[str, object] = {}
     for flag, key in NUMBERS.items():
         if (text := parsed.value(flag)) is not None:
             changes[key] = int(text) if text.isdigit() else text

@@ -74,7 +74,7 @@ def _add(paths: Paths, args: ParsedArgs) -> int:
     if args.has("compat") and args.has("no-compat"):
         raise UsageError("--compat and --no-compat cannot be used together.")
     port = args.value("port")
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "host": address,
         "username": user or None,
         "port": int(port) if port and port.isascii() and port.isdigit() else port,
@@ -122,7 +122,7 @@ def _test(paths: Paths, args: ParsedArgs) -> int:
     return 0
 
 
-async def _probe(paths: Paths, host: SshHost) -> Any:
+async def _probe(paths: Paths, host: SshHost) -> object:
     runner = LocalRunner()
     try:
         async with connecting.Connections(runner, cache=infos.info_folder(paths)) as connections:
@@ -154,7 +154,7 @@ def _load(paths: Paths) -> HostTable:
     return found
 
 
-def _row(host: SshHost, info: Any) -> dict[str, Any]:
+def _row(host: SshHost, info: Any) -> dict[str, object]:
     return {
         "name": host.name,
         "host": host.address,

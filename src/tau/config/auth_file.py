@@ -103,7 +103,7 @@ class AuthFile:
         )
 
     def _put(
-        self, provider: str, entry: dict[str, Any], is_same: Callable[[dict[str, Any]], bool], add: bool
+        self, provider: str, entry: dict[str, object], is_same: Callable[[dict[str, object]], bool], add: bool
     ) -> None:
         """Make this the first of a list; without a list and without `add`, the only one."""
 
@@ -178,7 +178,7 @@ def _raw_entries(members: dict[str, Raw], provider: str) -> tuple[list[Raw], boo
     return (json.decode(stored, type=list[Raw]) if is_list else [Raw(stored)], is_list)
 
 
-def _object(raw: Raw) -> dict[str, Any]:
+def _object(raw: Raw) -> dict[str, object]:
     entry = json.decode(raw)
     return entry if isinstance(entry, dict) else {}
 
@@ -194,7 +194,7 @@ def _tokens(entry: dict[str, Any]) -> LoginTokens | None:
     return LoginTokens(access, refresh, int(times[0]), account, int(times[1])) if access else None
 
 
-def _login_entry(tokens: LoginTokens, client_id: str) -> dict[str, Any]:
+def _login_entry(tokens: LoginTokens, client_id: str) -> dict[str, object]:
     entry = {"type": "oauth", **to_builtins(tokens), "clientId": client_id}
     return {name: value for name, value in entry.items() if value}
 

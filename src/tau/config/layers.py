@@ -60,7 +60,7 @@ class RunOverrides(Struct, frozen=True):
 
 
 def load_settings(
-    paths: Paths, cwd: Path, *, files: Sequence[Path] = (), flags: Mapping[str, Any] | None = None
+    paths: Paths, cwd: Path, *, files: Sequence[Path] = (), flags: Mapping[str, object] | None = None
 ) -> LoadedSettings:
     """Read and merge all layers. `files` come from --config; a flag with value None was not given.
 
@@ -78,11 +78,11 @@ def load_settings(
 def _load(
     paths: Paths, cwd: Path, files: Sequence[Path], flags: Mapping[str, Any], dropped: Mapping[str, Any]
 ) -> LoadedSettings:
-    merged: dict[str, Any] = {}
+    merged: dict[str, object] = {}
     origins: dict[str, SettingOrigin] = {}
     warnings: list[str] = []
     sources: list[tuple[JsonFile, Layer]] = []
-    project: dict[str, Any] = {}
+    project: dict[str, object] = {}
     for path, layer in _files(paths, cwd, files):
         if layer == "file":
             _merge(merged, dropped)
@@ -122,7 +122,7 @@ def _files(paths: Paths, cwd: Path, files: Sequence[Path]) -> Iterator[tuple[Pat
 
 def _accepted_values(
     source: JsonFile, layer: Layer, paths: Paths, current: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, object], list[str]]:
     """The accepted values of a file under dotted keys, and a warning for everything else.
 
     `current` are the values of earlier layers.
@@ -147,7 +147,7 @@ def _accepted_values(
     return accepted, ignored
 
 
-def _refusal(setting: "table.Setting", value: Any, paths: Paths, current: Mapping[str, Any]) -> str:
+def _refusal(setting: "table.Setting", value: object, paths: Paths, current: Mapping[str, object]) -> str:
     """Why a project cannot set this value; empty if it can."""
     if setting.scope == "any":
         return ""
@@ -159,7 +159,7 @@ def _refusal(setting: "table.Setting", value: Any, paths: Paths, current: Mappin
     return f"a project can only make it stricter than your {descriptions.show_value(own)}."
 
 
-def _flatten(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten(content: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
     """Yield dotted keys and values from nested or dotted spelling; an unknown object is one value.
 
     A member of a map, such as modelRoles.smol, is yielded as a map with only this member.
@@ -173,7 +173,7 @@ def _flatten(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
         yield (owner, {member: value}) if member else (key, value)
 
 
-def _names(values: Mapping[str, Any]) -> Iterator[str]:
+def _names(values: Mapping[str, object]) -> Iterator[str]:
     """The keys, and those of the members of maps."""
     for key, value in values.items():
         yield key
@@ -181,7 +181,7 @@ def _names(values: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"{key}.{member}" for member in value)
 
 
-def _merge(merged: dict[str, Any], values: Mapping[str, Any]) -> None:
+def _merge(merged: dict[str, Any], values: Mapping[str, object]) -> None:
     """Merge objects by member and lists that all layers add to; replace everything else."""
     for key, value in values.items():
         old = merged.get(key)
@@ -199,7 +199,7 @@ def _is_joined(key: str) -> bool:
     return setting is not None and setting.joined
 
 
-def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
+def _nest(values: Mapping[str, object]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for key, value in values.items():
         *groups, name = key.split(".")

@@ -86,7 +86,7 @@ def load_models_file(path: Path) -> ModelsFile:
     return read_providers(read_json(path))
 
 
-def add_providers(file: ModelsFile, path: Path, providers: Mapping[str, Mapping[str, Any]]) -> ModelsFile:
+def add_providers(file: ModelsFile, path: Path, providers: Mapping[str, Mapping[str, object]]) -> ModelsFile:
     """The file with the providers of an extension, in snake case; one of the same name stays as it is."""
     content = {"providers": {name: _camel(fields) for name, fields in providers.items()}}
     more = read_providers(JsonFile(path, b"", content))
@@ -95,7 +95,7 @@ def add_providers(file: ModelsFile, path: Path, providers: Mapping[str, Mapping[
     )
 
 
-def _camel(value: Any) -> Any:
+def _camel(value: object) -> Any:
     if isinstance(value, Mapping):
         return {
             "".join(
@@ -264,12 +264,12 @@ def _apis() -> str:
 
 
 @cache
-def field_types(struct: type[Struct]) -> dict[str, Any]:
+def field_types(struct: type[Struct]) -> dict[str, object]:
     """A struct's fields as spelled in files, with their annotations."""
     return {field.encode_name: field.type for field in fields(struct)}
 
 
-def decode_struct(source: JsonFile, at: FieldPath, plain: Any, struct: type[S]) -> S:
+def decode_struct(source: JsonFile, at: FieldPath, plain: object, struct: type[S]) -> S:
     """Convert plain data at `at` in the file to a struct."""
     try:
         return convert(plain, struct)
@@ -291,7 +291,7 @@ def check_members(source: JsonFile, at: FieldPath, members: Mapping[str, Any], s
 
 
 def unknown_fields(
-    source: JsonFile, at: FieldPath, members: Mapping[str, Any], known: Collection[str]
+    source: JsonFile, at: FieldPath, members: Mapping[str, object], known: Collection[str]
 ) -> list[str]:
     """Return a warning for each unknown field."""
     warnings = []
@@ -310,12 +310,12 @@ def format_path(*at: str | int) -> str:
     return error_paths.format_path(*at).removeprefix(".")
 
 
-def _type_error(source: JsonFile, at: FieldPath, value: Any, annotation: Any) -> ConfigError:
+def _type_error(source: JsonFile, at: FieldPath, value: Any, annotation: object) -> ConfigError:
     shown = "" if SECRET.intersection(at) else f", not {descriptions.show_value(value)}"
     return source.error(f"{format_path(*at)} must be {descriptions.describe_type(annotation)}{shown}.", *at)
 
 
-def _explain(source: JsonFile, at: FieldPath, plain: Any, annotation: Any, text: str) -> ConfigError:
+def _explain(source: JsonFile, at: FieldPath, plain: Any, annotation: object, text: str) -> ConfigError:
     """Reword the decoder's error, whose path to the value omits the keys of objects."""
     _, steps = error_paths.split_path(text)
     value = plain
@@ -330,7 +330,7 @@ def _explain(source: JsonFile, at: FieldPath, plain: Any, annotation: Any, text:
     return _type_error(source, at, value, annotation)
 
 
-def _element_type(annotation: Any, step: str | int | None) -> Any:
+def _element_type(annotation: object, step: str | int | None) -> object:
     """The annotation of a field, or of a list's or an object's elements."""
     if get_origin(annotation) in (Union, UnionType):
         annotation = next(part for part in get_args(annotation) if part is not UnsetType)
@@ -339,7 +339,7 @@ def _element_type(annotation: Any, step: str | int | None) -> Any:
     return get_args(annotation)[1 if get_origin(annotation) is dict else 0]
 
 
-def _first_misfit(members: Mapping[str, Any], annotation: Any) -> str:
+def _first_misfit(members: Mapping[str, object], annotation: object) -> str:
     """The key of the first invalid member."""
     for key, value in members.items():
         try:

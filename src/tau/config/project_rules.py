@@ -29,7 +29,7 @@ MAX_BYTES = 256 * KIB  # of one project; nobody writes so many rules
 MAX_SHOWN_CHARS = 300
 
 
-def dropped_rules(cwd: Path, paths: Paths, loaded: LoadedSettings) -> tuple[dict[str, Any], list[str]]:
+def dropped_rules(cwd: Path, paths: Paths, loaded: LoadedSettings) -> tuple[dict[str, object], list[str]]:
     """What this project's settings said at the user's last session here and say no more: it still holds.
     A sentence for each, unless the user decided to keep it.
     """
@@ -91,7 +91,7 @@ def _dropped(before: Mapping[str, Any], loaded: LoadedSettings) -> Iterator[tupl
                 yield key, old
 
 
-def _remembered(cwd: Path, paths: Paths) -> dict[str, Any]:
+def _remembered(cwd: Path, paths: Paths) -> dict[str, object]:
     """What is known of the nearest folder. Raises ConfigError or ValidationError."""
     known = convert(read_json(paths.project_rules).content, dict[str, dict[str, Any]])
     folder = next((each for each in map(os.path.realpath, project_folders(cwd)) if each in known), "")
@@ -107,7 +107,7 @@ def _place(cwd: Path, paths: Paths) -> str:
     return os.path.realpath([*project_folders(cwd)][-1] if own is None else own.parent)
 
 
-def _remember(cwd: Path, paths: Paths, rules: Mapping[str, Any]) -> None:
+def _remember(cwd: Path, paths: Paths, rules: Mapping[str, object]) -> None:
     place, encoded = _place(cwd, paths), json.encode(rules)
     if len(encoded) > MAX_BYTES:
         return

@@ -152,7 +152,7 @@ def _is_usable(row: ModelRow) -> bool:
     return is_named and row.context_window > 0 and row.max_tokens > 0
 
 
-def _flags(compat: Compat) -> dict[str, Any]:
+def _flags(compat: Compat) -> dict[str, object]:
     """Those that differ from the usual ones, as in files."""
     usual = to_builtins(Compat())
     return {name: value for name, value in to_builtins(compat).items() if value != usual[name]}
@@ -175,7 +175,7 @@ def _no_list(url: str) -> str:
     return f"{url} does not list models; its models were not updated."
 
 
-async def _get(http: Transport, url: str, headers: dict[str, str], kind: type[Any]) -> Any:
+async def _get(http: Transport, url: str, headers: dict[str, str], kind: type[object]) -> Any:
     limits = Timeouts(connect=TIMEOUT_S, first_byte=TIMEOUT_S, idle=TIMEOUT_S)
     async with http.open("GET", url, headers=headers, body=None, timeouts=limits) as response:
         content = await response.read()

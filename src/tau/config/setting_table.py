@@ -78,7 +78,7 @@ def describe_settings() -> list[Setting]:
     return list(settings_by_key().values())
 
 
-def convert_settings(values: Mapping[str, Any]) -> Settings:
+def convert_settings(values: Mapping[str, object]) -> Settings:
     """The settings with these nested values. Raises ValidationError. Only their types are looked at."""
     known = _fields_of(Settings)
     named = {
@@ -99,7 +99,7 @@ def setting_values(settings: Settings) -> dict[str, Any]:
     return values
 
 
-def settings_schema() -> dict[str, Any]:
+def settings_schema() -> dict[str, object]:
     whole = schema(Settings)
     definitions = whole.pop("$defs")
     for key, description in _descriptions().items():
@@ -151,7 +151,7 @@ def _describe(key: str, one: FieldInfo) -> Setting:
     return Setting(key, default, _descriptions().get(key, ""), scope, annotation, joined, members)
 
 
-def _annotated(type: Any) -> Any:
+def _annotated(type: object) -> Any:
     """With what else is known of the values, which may be nothing."""
     return type if hasattr(type, "__metadata__") else Annotated[type, Meta()]
 

@@ -77,7 +77,7 @@ def setting_value(settings: Settings, key: str) -> Any:
     return value.get(member) if member else value
 
 
-def set_setting(paths: Paths, key: str, value_text: str) -> Any:
+def set_setting(paths: Paths, key: str, value_text: str) -> object:
     """Store one setting in the user's file and return its value."""
     value = parse_value(find_setting(key), value_text)
     encoded = json.encode(value)

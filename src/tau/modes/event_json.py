@@ -5,7 +5,7 @@ encoded once and appended to its block. A line is a sequence of pieces, which sh
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 import msgspec
 from msgspec import structs
@@ -31,7 +31,7 @@ _HEAD = b'{"role":"assistant","content":['
 _encoder = msgspec.json.Encoder(enc_hook=str)
 
 
-def encode(value: Any) -> bytes:
+def encode(value: object) -> bytes:
     """One line of JSON for any value: tools may put anything into their details."""
     try:
         data = _encoder.encode(value)
@@ -41,7 +41,7 @@ def encode(value: Any) -> bytes:
     return escape_json(data)
 
 
-def encode_masked(value: Any) -> bytes:
+def encode_masked(value: object) -> bytes:
     """The same with secrets masked: what a program prints ends up in logs."""
     return escape_json(secrets.mask_line(encode(value)))
 

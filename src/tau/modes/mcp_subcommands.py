@@ -137,7 +137,7 @@ async def add_json(servers: McpServers, args: VerbArgs) -> VerbReport:
     return _store(servers, name, fields, args)
 
 
-def _store(servers: McpServers, name: str, fields: dict[str, Any], args: VerbArgs) -> VerbReport:
+def _store(servers: McpServers, name: str, fields: dict[str, object], args: VerbArgs) -> VerbReport:
     if not re.fullmatch(NAME, name):
         raise UsageError("The name may have letters, digits, periods, - and _, at most 100 of them.")
     try:
@@ -278,14 +278,14 @@ def _part_text(part: Mapping[str, Any]) -> str:
     return f"[{clean_line(str(part.get('type')))} {clean_line(about)}]"
 
 
-def _arguments(words: Sequence[str], tool: ToolDefinition) -> dict[str, Any]:
+def _arguments(words: Sequence[str], tool: ToolDefinition) -> dict[str, object]:
     """A JSON object, or `name=value` where the schema says which values are text."""
     if len(words) == 1 and words[0].lstrip().startswith("{"):
         try:
             return dict(json.decode(words[0], type=dict[str, Any]))
         except (DecodeError, RecursionError) as error:
             raise UsageError(f"The arguments are not a JSON object: {error}.") from None
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     properties = dict_at(tool.input_schema, "properties")
     for word in words:
         name, sign, value = word.partition("=")

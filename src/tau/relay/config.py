@@ -23,7 +23,7 @@ from tau.relay.settings import InboundSettings, RelayConfig
 VARIABLE = re.compile(r"{{\s*(\w+)\s*}}")
 CHAT_TEXT = {"Body", "BodyStripped", "Transcript"}
 CONFIG_NAME = "relay.json"
-EMPTY: Mapping[str, Any] = MappingProxyType({})
+EMPTY: Mapping[str, object] = MappingProxyType({})
 
 
 class RelayHome:
@@ -56,7 +56,7 @@ class InvalidRelayConfig(ConfigError):
         self.problems = problems
 
 
-def load_config(path: Path, changes: Mapping[str, Any] = EMPTY) -> RelayConfig:
+def load_config(path: Path, changes: Mapping[str, object] = EMPTY) -> RelayConfig:
     """The config with `changes` of flags, by key. Raises ConfigError: for a missing or broken file, or with
     all problems of its values."""
     try:
@@ -99,7 +99,7 @@ def _explain(message: str, data: bytes) -> str:
     return f"The file is not valid JSON5, see line {line}: {reason[:1].lower()}{reason[1:]}."
 
 
-def _set(content: dict[str, Any], keys: list[str], value: Any) -> None:
+def _set(content: dict[str, object], keys: list[str], value: object) -> None:
     for key in keys[:-1]:
         inner = content.setdefault(key, {})
         if not isinstance(inner, dict):
@@ -149,7 +149,7 @@ def _check_key(known: Mapping[str, FieldInfo], name: str, value: Any, prefix: st
         yield from _check_value(known[name].type, value, key)
 
 
-def _check_value(annotation: Any, value: Any, key: str) -> Iterator[str]:
+def _check_value(annotation: object, value: object, key: str) -> Iterator[str]:
     try:
         convert(value, annotation)
     except ValidationError:
@@ -206,7 +206,7 @@ def _check_commands(inbound: InboundSettings) -> Iterator[str]:
         yield "inbound.reply.command: must name a program."
 
 
-def config_schema() -> dict[str, Any]:
+def config_schema() -> dict[str, object]:
     whole = schema(RelayConfig)
     definitions = whole.pop("$defs")
     top = definitions.pop("RelayConfig")
@@ -223,7 +223,7 @@ def new_config() -> str:
     return TEMPLATE.read_text(encoding="utf-8")
 
 
-def migrate(content: dict[str, Any]) -> dict[str, Any]:
+def migrate(content: dict[str, Any]) -> dict[str, object]:
     """Turn the content of a warelay.json into that of a relay.json; the result may still have problems."""
     reply = content.get("inbound", {}).get("reply") if isinstance(content.get("inbound"), dict) else None
     if isinstance(reply, dict):

@@ -74,7 +74,7 @@ class ControlServer:
             self._open.discard(task)
             writer.close()
 
-    async def _reply(self, line: bytes) -> dict[str, Any]:
+    async def _reply(self, line: bytes) -> dict[str, object]:
         try:
             request = json.decode(line)
             if not isinstance(request, dict):
@@ -101,7 +101,7 @@ class ControlServer:
         outbox = self._relay.outboxes[channel]
         return {"messageId": await outbox.deliver(parts, ANSWER_S)}
 
-    async def _beat(self, request: dict[str, Any]) -> dict[str, Any]:
+    async def _beat(self, request: dict[str, Any]) -> dict[str, object]:
         beats = Heartbeats(self._relay)
         keys = choose_targets(beats.targets(), request.get("to") or "", every=bool(request.get("all")))
         if request.get("dryRun"):

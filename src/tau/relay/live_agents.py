@@ -40,7 +40,7 @@ class LiveAgent:
         self._collector = collector  # of what it writes to stderr; ends after the process
         self._output = process.output()
         self._pending = bytearray()
-        self._events: list[dict[str, Any]] = []
+        self._events: list[dict[str, object]] = []
         self._number = 0
         self._steered: dict[str, str] = {}  # messages that the agent has not acknowledged, by request
         self.used_at = time.monotonic()
@@ -142,7 +142,7 @@ class LiveAgent:
         await self._process.kill(grace=KILL_GRACE_S)
         await self._process.__aexit__(None, None, None)
 
-    async def _answer(self, event: dict[str, Any], ask: Ask) -> None:
+    async def _answer(self, event: dict[str, object], ask: Ask) -> None:
         if event.get("method") in DIALOGS:
             answer = await ask(event)
             await self._write({"type": "extension_ui_response", "id": event.get("id"), **answer})
@@ -153,7 +153,7 @@ class LiveAgent:
         await self._write({"id": id, "type": type, **fields})
         return id
 
-    async def _write(self, frame: dict[str, Any]) -> None:
+    async def _write(self, frame: dict[str, object]) -> None:
         try:
             await self._process.write(json.encode(frame) + b"\n")
         except (BrokenPipeError, ConnectionResetError):

@@ -101,8 +101,8 @@ def custom_format(tool: ToolSpec, model: Model) -> CustomFormat | None:
     return tool.custom if model.compat.grammar_tools else None
 
 
-def _choice(model: Model, request: Request) -> dict[str, Any]:
-    sent: dict[str, Any] = {}
+def _choice(model: Model, request: Request) -> dict[str, object]:
+    sent: dict[str, object] = {}
     if not request.tools:
         return sent
     if not model.compat.supports_parallel_tool_calls:
@@ -120,7 +120,7 @@ def _choice(model: Model, request: Request) -> dict[str, Any]:
 
 
 def _cache(model: Model, request: Request) -> dict[str, Any]:
-    sent: dict[str, Any] = {}
+    sent: dict[str, object] = {}
     if request.cache_retention == "none":
         return sent
     if model.compat.supports_prompt_cache_key and request.cache_key:
@@ -189,12 +189,12 @@ def _answer(
     yield from outputs
 
 
-def _follows(part: TextContent | ToolCall, reasoning: dict[str, Any]) -> bool:
+def _follows(part: TextContent | ToolCall, reasoning: dict[str, object]) -> bool:
     """Whether the server knows the part as the one after its reasoning. It refuses sealed reasoning alone."""
     return "encrypted_content" not in reasoning or bool(signature_of(part))
 
 
-def _reasoning(part: ThinkingContent) -> dict[str, Any] | None:
+def _reasoning(part: ThinkingContent) -> dict[str, object] | None:
     """The item as it came; None if its server would not know it anymore."""
     try:
         item = msgspec.json.decode(signature_of(part) or b"null")
@@ -205,7 +205,7 @@ def _reasoning(part: ThinkingContent) -> dict[str, Any] | None:
     return {name: item[name] for name in REASONING_FIELDS if item.get(name) is not None}
 
 
-def _message(part: TextContent, id: str) -> dict[str, Any]:
+def _message(part: TextContent, id: str) -> dict[str, object]:
     """A message item. Some servers want an id even if they did not give it one."""
     signature = _decode(_TEXT_SIGNATURE, signature_of(part)) or TextSignature(1)
     return {
@@ -218,9 +218,9 @@ def _message(part: TextContent, id: str) -> dict[str, Any]:
     }
 
 
-def _call(call: ToolCall, custom: set[str]) -> dict[str, Any]:
+def _call(call: ToolCall, custom: set[str]) -> dict[str, object]:
     name, text = call.custom_wire_name, call.arguments.get("input")
-    sent: dict[str, Any]
+    sent: dict[str, object]
     if not isinstance(name, UnsetType) and name in custom and isinstance(text, str):
         sent = {"type": "custom_tool_call", "call_id": call.id, "name": name, "input": text}
     else:
@@ -237,7 +237,7 @@ def _decode(decoder: "msgspec.json.Decoder[Any]", signature: str) -> Any:
         return None
 
 
-def _output(result: ToolResultMessage, *, is_custom: bool) -> dict[str, Any]:
+def _output(result: ToolResultMessage, *, is_custom: bool) -> dict[str, object]:
     if any(isinstance(part, ImageContent) for part in result.content):
         output: Any = _parts(result.content)
     else:

@@ -17,7 +17,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def matches(value: Any, schema: Any, root: dict[str, Any], references: int = 0) -> bool:
+def matches(value: object, schema: object, root: dict[str, Any], references: int = 0) -> bool:
     """Whether a value fits the parts of JSON Schema that tools use. Unknown keywords allow everything."""
     if not isinstance(schema, dict):
         return schema is not False
@@ -43,7 +43,7 @@ def matches(value: Any, schema: Any, root: dict[str, Any], references: int = 0) 
 
 
 def _has_properties(
-    value: dict[str, Any], schema: dict[str, Any], root: dict[str, Any], references: int
+    value: dict[str, object], schema: dict[str, Any], root: dict[str, Any], references: int
 ) -> bool:
     properties = schema.get("properties", {})
     if any(name not in value for name in schema.get("required", ())):

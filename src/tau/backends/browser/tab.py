@@ -189,7 +189,7 @@ class BrowserTab:
         return is_scaled and self.dialogs == order.dialogs and self.persist == order.persist
 
     async def start(
-        self, order: TabOrder, launch: dict[str, Any], listener: socket.socket, runner: Runner, cwd: Path
+        self, order: TabOrder, launch: dict[str, object], listener: socket.socket, runner: Runner, cwd: Path
     ) -> PageState:
         """Start the worker and its browser. Raises ToolError."""
         self._listener = listener

@@ -131,7 +131,7 @@ class DapConnection:
 
     async def _answer(self, request: DapMessage) -> None:
         self._seq += 1
-        answer: dict[str, Any] = {
+        answer: dict[str, object] = {
             "seq": self._seq,
             "type": "response",
             "request_seq": request.seq,
@@ -149,7 +149,7 @@ class DapConnection:
         with suppress(ProcessGone):
             await self._link.send(json.encode(answer))
 
-    async def begin(self, command: str, arguments: Any = None) -> PendingRequest:
+    async def begin(self, command: str, arguments: object = None) -> PendingRequest:
         """Send a request without waiting for its response. Raises DapError."""
         self._seq += 1
         pending = PendingRequest(self._seq, command, asyncio.get_running_loop().create_future())
@@ -180,7 +180,7 @@ class DapConnection:
             self.forget(pending)
 
     async def request(
-        self, command: str, arguments: Any = None, timeout_s: float = REQUEST_S
+        self, command: str, arguments: object = None, timeout_s: float = REQUEST_S
     ) -> dict[str, Any]:
         """Raises DapError."""
         return await self.finish(await self.begin(command, arguments), timeout_s)
@@ -189,7 +189,7 @@ class DapConnection:
         await self._link.close()
 
 
-def _fields(value: Any) -> dict[str, Any]:
+def _fields(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 

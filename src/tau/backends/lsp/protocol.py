@@ -147,7 +147,7 @@ def _codec(encoding: str) -> str:
     return "utf-16-le" if encoding == "utf-16" else "utf-8"
 
 
-def locations(value: Any) -> list[Location]:
+def locations(value: object) -> list[Location]:
     """A location, several, or links to them. Raises LspError."""
     rows = value if isinstance(value, list) else [] if value is None else [value]
     found = []

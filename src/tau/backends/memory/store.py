@@ -417,7 +417,7 @@ def _one(db: sqlite3.Connection, id: str) -> MemoryItem | None:
     return None if row is None else _item(row)
 
 
-def _item(row: Sequence[Any]) -> MemoryItem:
+def _item(row: Sequence[object]) -> MemoryItem:
     return convert(dict(zip(_FIELDS.split(", "), [*row[:-1], bool(row[-1])], strict=True)), MemoryItem)
 
 

@@ -118,7 +118,7 @@ class HolderConnection:
             self._loop.remove_reader(ours)
             ours.close()
 
-    async def ask(self, kind: bytes, value: Any) -> list[int]:
+    async def ask(self, kind: bytes, value: object) -> list[int]:
         """Ask for new descriptors. Raises OSError."""
         self._count += 1
         number = self._count
@@ -163,7 +163,7 @@ class HolderConnection:
             self._control.close()
         self._fail()
 
-    async def _send(self, kind: bytes, number: int, value: Any, fds: Sequence[int] = ()) -> None:
+    async def _send(self, kind: bytes, number: int, value: object, fds: Sequence[int] = ()) -> None:
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         while True:
             try:

@@ -117,7 +117,7 @@ def managed_file(scope: HostScope, paths: Paths, cwd: Path) -> Path:
     return folder / "ssh.json"
 
 
-def add_host(path: Path, name: str, fields: Mapping[str, Any]) -> None:
+def add_host(path: Path, name: str, fields: Mapping[str, object]) -> None:
     """Add a new host to a file. Raises UsageError if it exists or is invalid."""
     file = JsonFile(path, b"", {})
     try:
@@ -262,7 +262,7 @@ def _port(value: Any, text: Callable[[str], str | None]) -> int | None:
     raise ValueError(f"port must be a whole number from 1 to 65535, not {show_value(value)}.")
 
 
-def _compat(value: Any) -> bool | None:
+def _compat(value: object) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
     if value in ("true", "false"):

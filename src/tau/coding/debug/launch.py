@@ -84,7 +84,7 @@ def _script_suffix(program: Path) -> str:
 
 def launch_arguments(
     spec: AdapterSpec, found: FoundAdapters, program: Path, args: Sequence[str], cwd: Path, *, stops: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """`stops`: before the first line, since no breakpoint is set yet."""
     names = {
         "{program}": str(program),

@@ -298,7 +298,7 @@ async def request(asked: LspCall) -> str:
     params, method = asked.params, asked.params.query
     if not method:
         raise ToolError("A request needs `query`: the method, such as textDocument/hover.")
-    body: Any = {}
+    body: object = {}
     if params.payload is not None:
         try:
             body = json.decode(params.payload)

@@ -229,7 +229,7 @@ async def _actions(asked: LspCall, server: LanguageServer, path: Path) -> list[d
         for raw, each in zip(document.raw, document.diagnostics, strict=True)
         if each.range.start.line <= line <= each.range.end.line
     ]
-    context: dict[str, Any] = {"diagnostics": on_line, "triggerKind": 1}
+    context: dict[str, object] = {"diagnostics": on_line, "triggerKind": 1}
     if params.query and params.apply is not True:
         context["only"] = [params.query]
     body = {

@@ -210,7 +210,7 @@ def _elements(text: str, start: int) -> Iterator[_JsonSpan]:
             at = _skip(text, at + 1)
 
 
-def _value(text: str, span: _JsonSpan | None) -> Any:
+def _value(text: str, span: _JsonSpan | None) -> object:
     return None if span is None else _DECODER.raw_decode(text, span.start)[0]
 
 
@@ -245,7 +245,7 @@ def _style(notebook: Notebook) -> _Style:
     )
 
 
-def _to_json(value: Any, depth: int, style: _Style) -> str:
+def _to_json(value: object, depth: int, style: _Style) -> str:
     if style.step is None:
         return json.dumps(value, ensure_ascii=style.ascii_only)
     text = json.dumps(value, ensure_ascii=style.ascii_only, indent=style.step)
@@ -287,7 +287,7 @@ def _change_kind(raw: str, new: TextCell, style: _Style) -> str:
 
 def _new_cell(new: TextCell, position: int, ids: set[str], has_ids: bool, style: _Style) -> str:
     _check_kind(new)
-    cell: dict[str, Any] = {"cell_type": new.kind}
+    cell: dict[str, object] = {"cell_type": new.kind}
     if new.kind == "code":
         cell["execution_count"] = None
     if has_ids:

@@ -88,7 +88,7 @@ def call_line(call: w.ToolCall) -> str:
     return f"[{call.name}: {one_line(json_text(arguments), CALL_CHARS)}]"
 
 
-def arguments_line(arguments: dict[str, Any]) -> str:
+def arguments_line(arguments: dict[str, object]) -> str:
     """What a call does, for people: its main argument, its tasks, or all of its values."""
     for key in (*MAIN_ARGUMENTS, "title"):
         if isinstance(value := arguments.get(key), str) and value.strip():
@@ -102,7 +102,7 @@ def arguments_line(arguments: dict[str, Any]) -> str:
     return json_text(arguments)
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     return msgspec.json.encode(value, enc_hook=str).decode()
 
 

@@ -10,10 +10,10 @@ import referencing
 from tau.base.text import shortened
 
 MAX_ERRORS = 20
-EMPTY: tuple[Any, ...] = (None, "", [], {})
+EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
-def schema_problem(schema: Any) -> str | None:
+def schema_problem(schema: object) -> str | None:
     """Why a schema cannot be used."""
     if not isinstance(schema, (dict, bool)):
         return "a schema is an object"
@@ -24,7 +24,7 @@ def schema_problem(schema: Any) -> str | None:
     return None
 
 
-def check(data: Any, schema: dict[str, Any]) -> tuple[Any, list[str]]:
+def check(data: Any, schema: dict[str, object]) -> tuple[object, list[str]]:
     """The data as the schema wants it, and all that is wrong with it.
 
     Models send JSON as a string, and empty values for optional fields: both are repaired.
@@ -43,7 +43,7 @@ def check(data: Any, schema: dict[str, Any]) -> tuple[Any, list[str]]:
     return data, errors
 
 
-def _errors(data: Any, schema: dict[str, Any]) -> Iterator[str]:
+def _errors(data: Any, schema: dict[str, object]) -> Iterator[str]:
     kind = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
     registry: Any = referencing.Registry()  # fetches nothing
     try:
@@ -56,7 +56,7 @@ def _errors(data: Any, schema: dict[str, Any]) -> Iterator[str]:
         yield f"the schema cannot be used: {shortened(str(error), 200)}"
 
 
-def _without_empty(data: Any, schema: Any, depth: int = 0) -> Any:
+def _without_empty(data: object, schema: object, depth: int = 0) -> object:
     """Without the empty values of fields that are not required."""
     if depth > 50 or not isinstance(schema, dict):
         return data

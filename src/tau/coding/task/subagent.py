@@ -88,7 +88,7 @@ class Subagent:
         self.tool, self.target, self.tool_count = "", "", 0
         self.last_event_s = time.monotonic()
         self.began_s = time.monotonic()
-        self.extracted: dict[str, list[Any]] = {}
+        self.extracted: dict[str, list[object]] = {}
         self.ending: YieldDetails | None = None
         self.force_yield = False
         self.retry_failure = ""
@@ -498,7 +498,7 @@ def _absorb_cancel() -> None:
         task.uncancel()
 
 
-def _target(arguments: dict[str, Any]) -> str:
+def _target(arguments: dict[str, object]) -> str:
     """What a call works on, for a row: its first short text."""
     for name in ("path", "paths", "command", "pattern", "url", "query", "message"):
         value = arguments.get(name)

@@ -39,7 +39,7 @@ class Yield(Tool[YieldParams]):
     name, label = "yield", "Yield"
     exclusive = True
 
-    def __init__(self, schema: Mapping[str, Any] | None, report: Callable[[], str]) -> None:
+    def __init__(self, schema: Mapping[str, object] | None, report: Callable[[], str]) -> None:
         self._schema = None if schema is None else dict(schema)
         self._report = report
         self.rejected = 0

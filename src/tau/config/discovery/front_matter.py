@@ -44,7 +44,7 @@ def parse_front_matter(text: str, path: Path) -> FrontMatter:
     return FrontMatter(fields, "\n".join(lines[end + 1 :]).strip(), note)
 
 
-def _fields(head: str) -> tuple[dict[str, Any], str]:
+def _fields(head: str) -> tuple[dict[str, object], str]:
     if re.search(_ANCHOR, head) and len(re.findall(_ALIAS, head)) > MAX_ALIASES:
         return _read_lines(head), "The front matter repeats itself by aliases; it was read line by line."
     try:
@@ -59,7 +59,7 @@ def _fields(head: str) -> tuple[dict[str, Any], str]:
     return {str(key): _plain(value) for key, value in content.items()}, ""
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Values that JSON has too; a tag of YAML is dropped."""
     match value:
         case dict():
@@ -76,9 +76,9 @@ def _plain(value: Any) -> Any:
             return _plain(value.value) if hasattr(value, "value") else str(value)
 
 
-def _read_lines(head: str) -> dict[str, Any]:
+def _read_lines(head: str) -> dict[str, object]:
     """A value is the rest of its line and the indented lines below it; lines with a dash are a list."""
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     key = ""
     for line in head.splitlines():
         name, colon, value = line.partition(":")
@@ -121,7 +121,7 @@ def text_of(value: Any) -> str:
             return str(value)
 
 
-def list_of(value: Any) -> list[str]:
+def list_of(value: object) -> list[str]:
     """A field as a list: of YAML, or one text with commas outside of braces."""
     if isinstance(value, list):
         return [text for one in value if (text := text_of(one).strip())]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from tau.base.clock import iso, now_ms
 from tau.base.files import make_private
@@ -187,11 +187,11 @@ def _foreign_file(function: FunctionType) -> str:
     return "" if file.startswith((OWN_FOLDER, "<")) else file
 
 
-def leftover_tasks(extension: "Extension") -> list["asyncio.Task[Any]"]:
+def leftover_tasks(extension: "Extension") -> list["asyncio.Task[object]"]:
     """Tasks that run code of the extension and that it did not start with `tau.task`."""
     found = []
     for task in asyncio.all_tasks():
-        coroutine: Any = task.get_coro()
+        coroutine: object = task.get_coro()
         code = getattr(coroutine, "cr_code", None)
         if code is not None and extension.owns(code.co_filename):
             found.append(task)

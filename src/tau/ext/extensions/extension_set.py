@@ -146,7 +146,7 @@ class ExtensionSet:
     def _wait(self, extension: Extension) -> None:
         """Register placeholders that load it with its first command or event."""
 
-        async def run_command(args: str, ctx: Any) -> Any:
+        async def run_command(args: str, ctx: object) -> object:
             name = running.get()
             await self.activate(extension)
             if (function := extension.command_functions.get(name)) is None:
@@ -163,7 +163,7 @@ class ExtensionSet:
                 extension.add_handler(name, self._first_event(extension, name))
 
     def _first_event(self, extension: Extension, name: str) -> Callable[..., Any]:
-        async def answer(event: Any, ctx: Any) -> Any:
+        async def answer(event: object, ctx: object) -> Any:
             await self.activate(extension)
             last = None
             for function in tuple(extension.handlers.get(name, ())):

@@ -49,7 +49,7 @@ class FunctionTool(Tool[Struct]):
         label: str = "",
         description: str = "",
         effects: EffectsOf = None,
-        parameters: dict[str, Any] | None = None,
+        parameters: dict[str, object] | None = None,
         exclusive: bool = False,
     ) -> None:
         self._host, self._extension, self._function = host, extension, function
@@ -101,7 +101,7 @@ class FunctionTool(Tool[Struct]):
         if self._context_name:
             arguments[self._context_name] = ToolRunContext(self._host, self._extension, ctx)
 
-        def call() -> Any:
+        def call() -> object:
             return self._function(**arguments)
 
         async def call_async() -> Any:
@@ -111,7 +111,7 @@ class FunctionTool(Tool[Struct]):
         result = await self._host.calls.call(self._extension, f"tool:{self.name}", chosen, limit_s=NO_LIMIT_S)
         return as_output(result)
 
-    def _values(self, params: Struct) -> dict[str, Any]:
+    def _values(self, params: Struct) -> dict[str, object]:
         if isinstance(params, RawArguments):
             return dict(params.values)
         return {name: getattr(params, name) for name in params.__struct_fields__}
@@ -137,11 +137,11 @@ class ReplacementTool(Tool[Any]):
     def spec(self) -> ToolSpec:
         return self._other.spec
 
-    def decode(self, arguments: dict[str, Any]) -> tuple[Any, list[str]]:
+    def decode(self, arguments: dict[str, object]) -> tuple[object, list[str]]:
         params, ignored = self._other.decode(arguments)
         return (arguments, params), ignored
 
-    def effects(self, params: tuple[dict[str, Any], Any], cwd: Path) -> Effects:
+    def effects(self, params: tuple[dict[str, object], object], cwd: Path) -> Effects:
         arguments, own = params
         declared = self._other.effects(own, cwd)
         try:
@@ -163,7 +163,7 @@ class ReplacementTool(Tool[Any]):
             mcp_change=declared.mcp_change or usual.mcp_change,
         )
 
-    async def run(self, params: tuple[dict[str, Any], Any], ctx: Any) -> ToolOutput:
+    async def run(self, params: tuple[dict[str, object], object], ctx: object) -> ToolOutput:
         return await self._other.run(params[1], ctx)
 
 

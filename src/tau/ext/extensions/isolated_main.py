@@ -40,9 +40,9 @@ from tau.ext.extensions.session_link import HostOptions
 from tau.ext.extensions.ui import ExtensionUi
 
 NO_PORTS = "With isolation, a tool reaches files and programs through ctx.call or on its own."
-ABSENT: dict[str, Any] = {"custom": None, "theme": None, "on_key": lambda: None}
+ABSENT: dict[str, object] = {"custom": None, "theme": None, "on_key": lambda: None}
 """What cannot cross to another process, and what it returns instead."""
-RESULTS: dict[str, Any] = {
+RESULTS: dict[str, object] = {
     "cwd": Path,
     "path": Path | None,
     "model": Model,
@@ -128,8 +128,8 @@ class IsolatedHost(ExtensionRuntime):
             self._link.send(encode_message("say", event.message))
 
     def _act(
-        self, client: HostClient, name: str, args: tuple[Any, ...], named: dict[str, Any], is_async: bool
-    ) -> Any:
+        self, client: HostClient, name: str, args: tuple[Any, ...], named: dict[str, object], is_async: bool
+    ) -> object:
         """Do it in tau's process, and wait; there is another thread that reads the answer."""
         on = next(on for kind, on in KINDS if isinstance(client, kind))
         if name in ABSENT or (name == "can" and args[0] in ABSENT):
@@ -147,7 +147,7 @@ class IsolatedHost(ExtensionRuntime):
         return self._result(name, await asyncio.wrap_future(future))
 
     @staticmethod
-    def _result(name: str, raw: Raw) -> Any:
+    def _result(name: str, raw: Raw) -> object:
         value = json.decode(raw)
         return protocol.decode(value, RESULTS[name]) if name in RESULTS and value is not None else value
 
@@ -189,7 +189,7 @@ class IsolatedHost(ExtensionRuntime):
     def hub(self, extension: Extension) -> Any:
         raise TauError("With isolation, tau.events does not reach other extensions.")
 
-    async def run_shortcut(self, extension: Extension, key: str, function: Callable[..., Any]) -> None:
+    async def run_shortcut(self, extension: Extension, key: str, function: Callable[..., object]) -> None:
         await self._run(function, self.context(extension))
 
     async def call(self, call: protocol.CodeCall) -> Any:
@@ -210,11 +210,11 @@ class IsolatedHost(ExtensionRuntime):
         params, _ = tool.decode(call.value)
         return protocol.encode(await tool.run(params, RemotePorts(call.call_id)))
 
-    async def _run(self, function: Callable[..., Any], *args: Any) -> Any:
+    async def _run(self, function: Callable[..., object], *args: object) -> object:
         return await self.calls.run(self.extension, function, args, NO_LIMIT_S)
 
 
-async def _returned(value: Any) -> Any:
+async def _returned(value: object) -> object:
     return value
 
 
@@ -224,7 +224,7 @@ class RemotePorts:
     def __init__(self, call_id: str) -> None:
         self.call_id = call_id
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         raise TauError(NO_PORTS)
 
 

@@ -40,7 +40,7 @@ class IsolatedProcess:
         self._peer = RpcPeer(self._on_request, self._on_notification, extension.log.warning)
         self._transport: StdioTransport | None = None
         self._services = AsyncExitStack()
-        self._running: dict[int, tuple[Any, Any]] = {}  # of each call: its context, and its clock
+        self._running: dict[int, tuple[object, Any]] = {}  # of each call: its context, and its clock
         self._starting = asyncio.Lock()
 
     async def start(self) -> None:
@@ -80,7 +80,7 @@ class IsolatedProcess:
         services, self._services = self._services, AsyncExitStack()
         await shielded(services.aclose())
 
-    async def call(self, what: str, value: Any = None, context: Any = None, call_id: str = "") -> Any:
+    async def call(self, what: str, value: Any = None, context: object = None, call_id: str = "") -> object:
         """Call its code. Raises what that raised; kills the process if it is late, or does not stop."""
         await self.start()
         call = self._peer.begin("call", protocol.CodeCall(what, protocol.encode(value), call_id))
@@ -138,7 +138,7 @@ class IsolatedProcess:
         self._host.changed(tools=True, commands=True)
 
     def _tool(self, tool: protocol.RemoteTool) -> FunctionTool:
-        async def run(_ctx: ToolRunContext, **arguments: Any) -> Any:
+        async def run(_ctx: ToolRunContext, **arguments: object) -> Any:
             answer = await self.call(f"tool:{tool.name}", arguments, _ctx, _ctx.call_id)
             return convert(answer, ToolOutput)
 
@@ -154,20 +154,20 @@ class IsolatedProcess:
             exclusive=tool.exclusive,
         )
 
-    def _command(self, name: str) -> Callable[..., Any]:
-        async def run(args: str, ctx: Any) -> None:
+    def _command(self, name: str) -> Callable[..., object]:
+        async def run(args: str, ctx: object) -> None:
             await self.call(f"command:{name}", args, ctx)
 
         return run
 
     def _shortcut(self, key: str) -> Callable[..., Any]:
-        async def press(ctx: Any) -> None:
+        async def press(ctx: object) -> None:
             await self.call(f"shortcut:{key}", None, ctx)
 
         return lambda: self._host.run_shortcut(self._extension, key, press)
 
-    def _handler(self, event: str, index: int) -> Callable[..., Any]:
-        async def ask(value: Any, ctx: Any) -> Any:
+    def _handler(self, event: str, index: int) -> Callable[..., object]:
+        async def ask(value: object, ctx: object) -> object:
             return protocol.decode_reply(event, await self.call(f"event:{event}:{index}", value, ctx))
 
         return ask

@@ -22,7 +22,7 @@ EVENTS: dict[str, type] = {
     **x.OWN_FACTS,
     **{name: kind for name, (kind, _) in x.QUESTIONS.items()},
 }
-_CONTENTS: dict[str, Any] = {"list": list[AppMessage], "dict": dict[str, str]}
+_CONTENTS: dict[str, object] = {"list": list[AppMessage], "dict": dict[str, str]}
 _ERRORS: dict[int, type[TauError]] = {-32001: ToolError, -32002: StaleContext, -32003: TauError}
 
 
@@ -81,16 +81,16 @@ class SeenTool(Tool[Any]):
         self.name, self.label = name, label
 
 
-def encode(value: Any) -> Any:
+def encode(value: object) -> Any:
     """As builtin types. Raises TypeError for what JSON has not."""
     return msgspec.to_builtins(value, enc_hook=_encode)
 
 
-def decode(value: Any, kind: Any) -> Any:
+def decode(value: object, kind: object) -> Any:
     return msgspec.convert(value, kind, dec_hook=_decode)
 
 
-def _encode(value: Any) -> Any:
+def _encode(value: object) -> Any:
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, Tool):
@@ -100,13 +100,13 @@ def _encode(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be sent to another process")
 
 
-def _decode(kind: Any, value: Any) -> Any:
+def _decode(kind: object, value: Any) -> object:
     if kind is Path:
         return Path(value)
     return SeenTool(*value) if (get_origin(kind) or kind) is Tool else value
 
 
-def encode_reply(event: str, answer: Any) -> Any:
+def encode_reply(event: str, answer: object) -> object:
     """A handler's answer with its type. Raises RemoteError for one that the event does not take."""
     if answer is None or event not in x.QUESTIONS:
         return None
@@ -116,7 +116,7 @@ def encode_reply(event: str, answer: Any) -> Any:
     raise RemoteError(x.wrong_answer(event, answer))
 
 
-def decode_reply(event: str, reply: Any) -> Any:
+def decode_reply(event: str, reply: Any) -> object:
     if reply is None:
         return None
     name, value = reply

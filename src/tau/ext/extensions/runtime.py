@@ -66,9 +66,9 @@ class ExtensionRuntime:
             raise TauError("The program that runs this session cannot do that.")
         return self.face
 
-    def call_from_thread(self, call: Callable[[], Any]) -> Any:
+    def call_from_thread(self, call: Callable[[], object]) -> Any:
         """The result of `call` on the loop; waits for it."""
-        answer: Future[Any] = Future()
+        answer: Future[object] = Future()
 
         def run() -> None:
             try:
@@ -79,7 +79,7 @@ class ExtensionRuntime:
         self.loop.call_soon_threadsafe(run)
         return answer.result(LIMIT_S)
 
-    def run_on_loop(self, call: Callable[[], Any]) -> None:
+    def run_on_loop(self, call: Callable[[], object]) -> None:
         """Call it now, or soon if this is another thread."""
         if threading.get_ident() == self.thread:
             call()
@@ -87,11 +87,11 @@ class ExtensionRuntime:
             self.loop.call_soon_threadsafe(call)
 
     def guarded(
-        self, extension: Extension, event: str, function: Callable[..., Any], default: Any
+        self, extension: Extension, event: str, function: Callable[..., Any], default: object
     ) -> Callable[..., Any]:
         """The function, called on the loop: watched, contained, its failures counted."""
 
-        def call(*args: Any) -> Any:
+        def call(*args: object) -> object:
             if extension.disabled or extension.closed:
                 return default
             token = current_run.set(ExtensionRun(extension))
@@ -108,7 +108,7 @@ class ExtensionRuntime:
 
         return call
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+    def spawn(self, work: Coroutine[object, object, None]) -> "asyncio.Task[None]":
         if self.group is None:
             work.close()
             raise TauError(NOT_OPEN)
@@ -117,7 +117,7 @@ class ExtensionRuntime:
         task.add_done_callback(self._spawned.discard)
         return task
 
-    def start_task(self, extension: Extension, work: Coroutine[Any, Any, Any]) -> None:
+    def start_task(self, extension: Extension, work: Coroutine[object, object, object]) -> None:
         if len(extension.tasks) >= MAX_TASKS:
             work.close()
             raise TauError(f"The extension {extension.name} already has {MAX_TASKS} background tasks.")
@@ -147,7 +147,7 @@ class ExtensionRuntime:
     def hub(self, extension: Extension) -> EventHub:
         """Its view of the events between extensions."""
 
-        def call(event: str, function: Callable[[Any], Any], data: Any) -> None:
+        def call(event: str, function: Callable[[object], Any], data: Any) -> None:
             if inspect.iscoroutinefunction(function):
                 self.start_task(extension, self.calls.call(extension, event, function, data))
             else:

@@ -84,7 +84,7 @@ def meets(condition: str, names: Iterable[str], values: Iterable[str]) -> bool:
     return name.strip() in names and is_met
 
 
-def hook_inputs(question: ToolQuestion) -> list[dict[str, Any]]:
+def hook_inputs(question: ToolQuestion) -> list[dict[str, object]]:
     """The call as hooks get it: once for each file that it writes, so that none goes unseen."""
     tool, effects = question.tool, question.effects
     params, _ = tool.decode(question.call.arguments)
@@ -105,8 +105,8 @@ def hook_inputs(question: ToolQuestion) -> list[dict[str, Any]]:
 
 
 def changed_arguments(
-    question: ToolQuestion, sent: Mapping[str, Any], updated: Mapping[str, Any]
-) -> dict[str, Any] | None:
+    question: ToolQuestion, sent: Mapping[str, object], updated: Mapping[str, Any]
+) -> dict[str, object] | None:
     """The call's arguments with what a hook changed; None if it changed nothing. Raises ValueError."""
     tool = question.tool
     back = {shown: own for own, shown in FIELDS.get(tool.name, {}).items()}
@@ -128,7 +128,7 @@ def changed_arguments(
     return {name: value for name, value in known.items() if value is not None}
 
 
-def main_values(shown: Mapping[str, Any], cwd: Path) -> tuple[str, ...]:
+def main_values(shown: Mapping[str, object], cwd: Path) -> tuple[str, ...]:
     """What a condition is about: the command, or the file with its path in either form."""
     for name in ("command", "file_path", "pattern", "url", "query"):
         if isinstance(value := shown.get(name), str):

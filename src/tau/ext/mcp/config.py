@@ -95,7 +95,7 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
         return hashlib.sha256(json.encode(told, order="sorted")).hexdigest()[:24]
 
 
-SPELLINGS: dict[str, dict[str, Any]] = json.decode(Path(__file__).with_name("spellings.json").read_bytes())
+SPELLINGS: dict[str, dict[str, object]] = json.decode(Path(__file__).with_name("spellings.json").read_bytes())
 """Those of other tools: of types, of fields, and of fields whose values are in seconds."""
 
 

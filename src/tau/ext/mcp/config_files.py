@@ -53,7 +53,7 @@ def find_servers(
     cwd: Path,
     *,
     files: Sequence[Path] = (),
-    given: Iterable[tuple[str, Mapping[str, Any], str]] = (),
+    given: Iterable[tuple[str, Mapping[str, object], str]] = (),
 ) -> ServerList:
     """What files define, `files` of a flag and the `given` servers (name, fields, who) before them."""
     scan = _Scan(cwd)
@@ -139,8 +139,8 @@ class _Scan:
             self._on |= set(_names(content.get("enabledServers")))
 
     def _tables(
-        self, content: dict[str, Any], path: Path
-    ) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+        self, content: dict[str, object], path: Path
+    ) -> Iterator[tuple[tuple[str, ...], dict[str, object]]]:
         for key in TABLES:
             table = dict_at(content, key)
             if key == "mcp" and isinstance(table.get("servers"), dict):
@@ -208,7 +208,7 @@ def _mix_up(one: str, other: str) -> bool:
     return one != other and (one.startswith(f"{other}.") or other.startswith(f"{one}."))
 
 
-def read_file(path: Path) -> tuple[str, dict[str, Any]]:
+def read_file(path: Path) -> tuple[str, dict[str, object]]:
     """The text and content of a JSON file, perhaps with comments, or a TOML file. Raises ConfigError."""
     text = read_limited(path, MAX_BYTES).decode("utf-8-sig", "replace")
     if not text.strip():

@@ -113,7 +113,7 @@ async def find_login_server(http: Transport, url: str, challenge: Challenge) -> 
 
 async def _resource(
     http: Transport, url: str, origin: str, path: str, challenge: Challenge
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The metadata of the server: where the challenge says, else below its path, else of the host."""
     if challenge.metadata:
         _check_address(challenge.metadata, url)
@@ -125,7 +125,7 @@ async def _resource(
     return {}
 
 
-async def _document(http: Transport, issuer: str, url: str) -> dict[str, Any] | None:
+async def _document(http: Transport, issuer: str, url: str) -> dict[str, object] | None:
     place = urlsplit(issuer)
     origin, path = f"{place.scheme}://{place.netloc}", place.path.rstrip("/")
     for address in dict.fromkeys((origin + SERVER + path, origin + OIDC + path, issuer.rstrip("/") + OIDC)):
@@ -190,7 +190,7 @@ def _is_same_resource(named: str, url: str) -> bool:
     return same and (other.path.rstrip("/") == base or other.path.startswith(f"{base}/"))
 
 
-def _strings(fields: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def _strings(fields: Mapping[str, object], name: str) -> tuple[str, ...]:
     value = fields.get(name)
     if not isinstance(value, Sequence) or isinstance(value, str):
         return ()

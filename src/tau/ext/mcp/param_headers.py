@@ -13,7 +13,7 @@ _DATA = ("default", "examples", "const", "enum")  # values, not schemas
 Path = tuple[str, ...]
 
 
-def header_names(schema: Mapping[str, Any]) -> dict[Path, str] | None:
+def header_names(schema: Mapping[str, object]) -> dict[Path, str] | None:
     """The header of each path of properties; None if the schema asks for what is not allowed."""
     found: dict[Path, str] = {}
     seen: set[str] = set()
@@ -29,9 +29,9 @@ def header_names(schema: Mapping[str, Any]) -> dict[Path, str] | None:
     return found
 
 
-def _nodes(schema: Mapping[str, Any]) -> Iterator[tuple[Path | None, Mapping[str, Any]]]:
+def _nodes(schema: Mapping[str, object]) -> Iterator[tuple[Path | None, Mapping[str, Any]]]:
     """Every schema inside, with the properties that lead to it; None where something else does."""
-    pending: list[tuple[Path | None, Any]] = [((), schema)]
+    pending: list[tuple[Path | None, object]] = [((), schema)]
     for _ in range(MAX_NODES):
         if not pending:
             return
@@ -52,7 +52,7 @@ def _nodes(schema: Mapping[str, Any]) -> Iterator[tuple[Path | None, Mapping[str
                 pending.append((None, value))
 
 
-def param_headers(names: Mapping[Path, str], arguments: Mapping[str, Any]) -> dict[str, str]:
+def param_headers(names: Mapping[Path, str], arguments: Mapping[str, object]) -> dict[str, str]:
     """The headers of one call; values that are not plain text are encoded."""
     headers = {}
     for path, name in names.items():

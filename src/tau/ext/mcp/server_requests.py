@@ -57,7 +57,7 @@ class UserAnswers:
             found["sampling"] = {}
         return found
 
-    async def answer(self, server: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def answer(self, server: str, method: str, params: dict[str, object]) -> dict[str, object]:
         """Raises JsonRpcError."""
         match method:
             case "roots/list":
@@ -201,7 +201,7 @@ class FormField(Struct, frozen=True):
         """The choices as values and labels, the default first."""
         source = dict_at(self.schema, "items") if self.is_list else self.schema
         if self.schema.get("type") == "boolean":
-            found: list[tuple[Any, str]] = [(True, "Yes"), (False, "No")]
+            found: list[tuple[object, str]] = [(True, "Yes"), (False, "No")]
         elif titled := [*list_at(source, "oneOf"), *list_at(source, "anyOf")]:
             found = [
                 (one.get("const"), clean_line(text_at(one, "title", 100) or str(one.get("const"))))

@@ -43,7 +43,7 @@ class PluginSettings:
         make_private(self._path.parent)
         write_atomic(self._path, json.format(json.encode({**stored, self._name: own}), indent=2))
 
-    def _stored(self) -> dict[str, dict[str, Any]]:
+    def _stored(self) -> dict[str, dict[str, object]]:
         try:
             return json.decode(self._path.read_bytes(), type=dict[str, dict[str, Any]])
         except FileNotFoundError:
@@ -52,9 +52,9 @@ class PluginSettings:
             raise TauError(f"{self._path} cannot be read: {error}") from error
 
 
-def _parsed(key: str, text: str, row: dict[str, Any]) -> Any:
+def _parsed(key: str, text: str, row: dict[str, Any]) -> object:
     kind = str(row.get("type") or "string")
-    value: Any = text
+    value: object = text
     if kind != "string":
         try:
             value = json.decode(text)

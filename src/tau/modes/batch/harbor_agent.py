@@ -26,7 +26,7 @@ class TauAgent(BaseInstalledAgent):  # type: ignore[misc]
     def version(self) -> str:
         return str(self._version or VERSION)
 
-    async def install(self, environment: Any) -> None:
+    async def install(self, environment: object) -> None:
         await self.ensure_system_dependencies(environment, ("curl", "bash", "git", "ripgrep"))
         package = shlex.quote(f"{PACKAGE}=={self.version()}")
         await self.exec_as_agent(
@@ -38,7 +38,7 @@ class TauAgent(BaseInstalledAgent):  # type: ignore[misc]
         )
 
     @with_prompt_template  # type: ignore[untyped-decorator]
-    async def run(self, instruction: str, environment: Any, context: Any) -> None:
+    async def run(self, instruction: str, environment: object, context: Any) -> None:
         words = ["tau", "--mode", "json", "--snapshots", "none", "--yolo", "--no-session"]
         words += ["--model", self.model_name] if self.model_name else []
         tau = f"{shlex.join(words)} -- {shlex.quote(instruction)} 2>&1 </dev/null"

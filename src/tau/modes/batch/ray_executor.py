@@ -174,7 +174,7 @@ def _resources() -> dict[str, float]:
     return found
 
 
-def _cause(error: Any) -> str:
+def _cause(error: object) -> str:
     cause = getattr(error, "cause", None) or error
     if isinstance(cause, ModuleNotFoundError) or "No module named 'tau'" in str(error):
         return f"A node of the cluster does not have tau {VERSION}; install tau-agent there."

@@ -25,14 +25,14 @@ class ExtensionComponent(LiveComponent):
         self,
         part: Any,
         fault: Callable[[str, BaseException | None], None],
-        guard: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda function: function,
+        guard: Callable[[Callable[..., object]], Callable[..., Any]] = lambda function: function,
     ) -> None:
         self.part = part
         self.is_broken = False
         self._fault = fault
         self._guard = guard
         self._slow = 0
-        self._last: tuple[Any, int, Sequence[str]] | None = None
+        self._last: tuple[object, int, Sequence[str]] | None = None
         self._is_disposed = False
 
     @property
@@ -106,7 +106,7 @@ class ExtensionComponent(LiveComponent):
         self._fault(problem, error)
 
 
-def _method(part: object, name: str) -> Callable[..., Any] | None:
+def _method(part: object, name: str) -> Callable[..., object] | None:
     """An optional method of an extension's object."""
     found = getattr(part, name, None)
     return found if callable(found) else None
@@ -132,7 +132,7 @@ def row_problem(rows: Any, width: int) -> str:
 class FixedRows(LiveComponent):
     """Rows that an extension returned instead of a component; they are cleaned and cut."""
 
-    def __init__(self, rows: Sequence[Any]) -> None:
+    def __init__(self, rows: Sequence[object]) -> None:
         self._rows = [line for row in rows for line in clean_styled(str(row)).split("\n")][:MAX_ROWS]
         self._drawn: tuple[int, Sequence[str]] = (-1, ())
 

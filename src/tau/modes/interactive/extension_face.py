@@ -81,14 +81,14 @@ class ScreenForExtensions:
         self._open: list[Callable[[None], None]] = []
         self._has_message = False
 
-    async def custom(self, factory: Any, *, overlay: bool) -> Any:
+    async def custom(self, factory: Any, *, overlay: bool) -> object:
         """Show a component until it is done; it is disposed whatever happens."""
         name, make = factory
         text = self._display.editor.text
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Any] = loop.create_future()
 
-        def finish(value: Any) -> None:
+        def finish(value: object) -> None:
             loop.call_soon_threadsafe(lambda: None if answer.done() else answer.set_result(value))
 
         def fault(problem: str, error: BaseException | None) -> None:
@@ -111,15 +111,15 @@ class ScreenForExtensions:
                 self._display.editor.set_text(text)
             self._display.request_render()
 
-    async def _over(self, component: Component, answer: "asyncio.Future[Any]") -> Any:
+    async def _over(self, component: Component, answer: "asyncio.Future[object]") -> Any:
         shown = self._display.screen.show_overlay(component, OVERLAY)
         try:
             return await answer
         finally:
             shown.hide()
 
-    async def _instead(self, component: Component, answer: "asyncio.Future[Any]") -> Any:
-        def make(done: Callable[[Any], None]) -> Component:
+    async def _instead(self, component: Component, answer: "asyncio.Future[object]") -> Any:
+        def make(done: Callable[[object], None]) -> Component:
             answer.add_done_callback(lambda ended: done(None if ended.cancelled() else ended.result()))
             return component
 
@@ -132,10 +132,10 @@ class ScreenForExtensions:
             self._context.activity.hide(MESSAGE)
         self._has_message = bool(text)
 
-    def header(self, lines: Any) -> None:
+    def header(self, lines: object) -> None:
         self._header = self._place(self._display.layout.above, self._header, lines)
 
-    def footer(self, lines: Any) -> None:
+    def footer(self, lines: object) -> None:
         self._footer = self._place(self._display.layout.below, self._footer, lines)
 
     def editor_text(self) -> str:
@@ -155,13 +155,13 @@ class ScreenForExtensions:
     def use_theme(self, name: str) -> None:
         self._context.themes.use(name)
 
-    def theme(self) -> Any:
+    def theme(self) -> object:
         return self._display.theme
 
     def tools_expanded(self, expanded: bool | None) -> bool:
         return self._context.transcript.expand_tools(expanded)
 
-    def on_key(self, listener: Callable[[Any], bool | None]) -> Callable[[], None]:
+    def on_key(self, listener: Callable[[object], bool | None]) -> Callable[[], None]:
         def listen(event: InputEvent) -> Consumed | None:
             return CONSUMED if listener(event) is True else None
 

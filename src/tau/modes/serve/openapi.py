@@ -22,8 +22,8 @@ _FAILURES = ("400", "401", "403", "404", "409", "413", "415", "421", "429")
 
 def openapi_document(
     operations: tuple[ApiOperation, ...], command: ApiOperation, commands: dict[str, SessionCommand]
-) -> dict[str, Any]:
-    types: dict[Any, None] = {HttpErrorBody: None}
+) -> dict[str, object]:
+    types: dict[object, None] = {HttpErrorBody: None}
     for operation in (*operations, command):
         types |= dict.fromkeys(one for one in (operation.body, operation.query, operation.response) if one)
     for row in commands.values():
@@ -55,7 +55,7 @@ def openapi_document(
 
 
 def _described(
-    operation: ApiOperation, by_type: dict[Any, Any], components: dict[str, Any]
+    operation: ApiOperation, by_type: dict[object, Any], components: dict[str, Any]
 ) -> dict[str, Any]:
     parameters = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
@@ -74,7 +74,7 @@ def _described(
     elif operation.response is not None:
         answer["content"] = {"application/json": {"schema": by_type[operation.response]}}
     status = 204 if operation.response is None and not operation.media else operation.status
-    described: dict[str, Any] = {
+    described: dict[str, object] = {
         "operationId": operation.name,
         "summary": operation.summary,
         "parameters": parameters,
@@ -88,10 +88,10 @@ def _described(
 
 
 def _described_command(
-    command: ApiOperation, row: SessionCommand, by_type: dict[Any, Any], components: dict[str, Any]
-) -> dict[str, Any]:
+    command: ApiOperation, row: SessionCommand, by_type: dict[object, Any], components: dict[str, object]
+) -> dict[str, object]:
     data = {} if row.response is None else {"data": by_type[row.response]}
-    answer: dict[str, Any] = {
+    answer: dict[str, object] = {
         "type": "object",
         "properties": {**data, "sessionId": {"type": "string"}},
         "required": list(data),
@@ -106,7 +106,7 @@ def _described_command(
     return described
 
 
-def _body(type: type[Struct], by_type: dict[Any, Any], components: dict[str, Any]) -> dict[str, Any]:
+def _body(type: type[Struct], by_type: dict[object, object], components: dict[str, Any]) -> dict[str, Any]:
     required = bool(_struct_schema(type, by_type, components).get("required"))
     return {"required": required, "content": {"application/json": {"schema": by_type[type]}}}
 

@@ -59,10 +59,10 @@ class ApiOperation(Struct, frozen=True, kw_only=True):
 def operation(
     method: str,
     path: str,
-    run: Callable[[ApiCall], Awaitable[Any]],
+    run: Callable[[ApiCall], Awaitable[object]],
     summary: str,
     *,
-    response: Any = None,
+    response: object = None,
     **rest: Any,
 ) -> ApiOperation:
     """A row for a function: its name and, if that is a struct, what it returns."""

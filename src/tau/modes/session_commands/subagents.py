@@ -176,7 +176,7 @@ def _read(path: Path, start: int) -> SubagentMessages:
             if b"\n" not in data:  # a longer line, such as an image
                 data += file.readline()
     data = data[: data.rfind(b"\n") + 1]
-    entries: list[Any] = []
+    entries: list[object] = []
     for line in data.splitlines():
         try:
             entries.append(msgspec.json.decode(line))

@@ -60,9 +60,9 @@ class AgentReply(Struct, frozen=True, kw_only=True):
     session: Literal["", "in use", "missing"] = ""
 
 
-def read_objects(stdout: str) -> list[dict[str, Any]]:
+def read_objects(stdout: str) -> list[dict[str, object]]:
     """Every JSON object at the start of a line, over one line or many; ignores noise and torn ends."""
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, object]] = []
     decoder = None
     at = 0
     while at < len(stdout):
@@ -101,20 +101,20 @@ def clean(text: str) -> str:
     return plain(text).strip()
 
 
-def string(value: Any, *path: str) -> str:
+def string(value: object, *path: str) -> str:
     """The text at a path of keys, empty if there is none."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, str) else ""
 
 
-def mapping(value: Any, *path: str) -> dict[str, Any]:
+def mapping(value: object, *path: str) -> dict[str, Any]:
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
-def items(value: Any) -> list[Any]:
+def items(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
@@ -125,7 +125,7 @@ def number(value: Any, *path: str) -> float:
     return value if is_number and 0 <= value < 1e15 else 0
 
 
-def usage_of(value: Any, *, input: str, output: str, read: str = "", write: str = "") -> AgentUsage:
+def usage_of(value: object, *, input: str, output: str, read: str = "", write: str = "") -> AgentUsage:
     """Token counts under the names a CLI uses; a dot goes one level down."""
     counts = (int(number(value, *name.split("."))) if name else 0 for name in (input, output, read, write))
     return AgentUsage(*counts)

@@ -43,7 +43,7 @@ class TwilioApi:
         }
         return str((await self._post(self._messages, fields)).get("sid", ""))
 
-    async def received(self, day: str, limit: int) -> list[dict[str, Any]]:
+    async def received(self, day: str, limit: int) -> list[dict[str, object]]:
         """Messages to our number since a day, oldest first."""
         query = {"To": self._account.number, "DateSent>": f"{day}T00:00:00Z", "PageSize": str(limit)}
         found = await self._request("GET", f"{self._messages}?{urlencode(query)}")
@@ -71,7 +71,7 @@ class TwilioApi:
                 return
         raise TauError(f"Twilio has no sender {self._account.number}; set its webhook to {url} yourself.")
 
-    async def _post(self, url: str, fields: Mapping[str, str]) -> dict[str, Any]:
+    async def _post(self, url: str, fields: Mapping[str, str]) -> dict[str, object]:
         return await self._request("POST", url, urlencode(fields).encode())
 
     async def _request(

@@ -42,10 +42,10 @@ class ElementIndex:
             except PlaywrightError:
                 continue  # its frame is gone
 
-    async def observe(self, *, include_all: bool = False, viewport_only: bool = False) -> dict[str, Any]:
+    async def observe(self, *, include_all: bool = False, viewport_only: bool = False) -> dict[str, object]:
         await self.clear()
         page = self._page
-        elements: list[dict[str, Any]] = []
+        elements: list[dict[str, object]] = []
         dropped = 0
         for session, url, nodes in await self._trees():
             for node in nodes:
@@ -112,7 +112,7 @@ class ElementIndex:
         return session
 
 
-async def _tree(session: CDPSession, where: dict[str, str]) -> list[dict[str, Any]]:
+async def _tree(session: CDPSession, where: dict[str, str]) -> list[dict[str, object]]:
     try:
         found = await session.send("Accessibility.getFullAXTree", where)
     except PlaywrightError:
@@ -133,7 +133,7 @@ def _frames(tree: dict[str, Any]) -> list[tuple[str, str]]:
     return [own, *(frame for child in tree.get("childFrames", ()) for frame in _frames(child))]
 
 
-def _describe(node: dict[str, Any], *, include_all: bool) -> dict[str, Any] | None:
+def _describe(node: dict[str, Any], *, include_all: bool) -> dict[str, object] | None:
     """None for a node that is not listed."""
     role = str(node.get("role", {}).get("value", ""))
     name = str(node.get("name", {}).get("value", "")).strip()
@@ -144,7 +144,7 @@ def _describe(node: dict[str, Any], *, include_all: bool) -> dict[str, Any] | No
         return None
     if include_all and not name and not facts.get("focusable"):
         return None
-    described: dict[str, Any] = {"role": role, "name": name[:MAX_NAME_CHARS]}
+    described: dict[str, object] = {"role": role, "name": name[:MAX_NAME_CHARS]}
     value = node.get("value", {}).get("value")
     if value not in (None, ""):
         described["value"] = str(value)[:MAX_NAME_CHARS]

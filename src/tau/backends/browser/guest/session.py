@@ -209,7 +209,7 @@ class TabSession:
                 },
             )
 
-    def _display(self, *values: Any) -> None:
+    def _display(self, *values: object) -> None:
         for value in values:
             is_shown = isinstance(value, bytes) or (isinstance(value, dict) and value.get("type") == "image")
             if is_shown:
@@ -217,7 +217,7 @@ class TabSession:
             else:
                 self._kernel.write(as_text(value) + "\n")
 
-    def picture(self, data: bytes, save: str | None, *, silent: bool) -> dict[str, Any]:
+    def picture(self, data: bytes, save: str | None, *, silent: bool) -> dict[str, object]:
         info = image_header.read_header(data)
         size = {} if info is None else {"width": info.width, "height": info.height}
         folder = self._order["screenshot_folder"]
@@ -228,7 +228,7 @@ class TabSession:
         self._tell("screenshot", **facts, silent=silent, data=base64.b64encode(data).decode("ascii"))
         return facts
 
-    def file(self, name: str, data: bytes, save: str | None) -> dict[str, Any]:
+    def file(self, name: str, data: bytes, save: str | None) -> dict[str, object]:
         if save:
             return FileFacts(dest=_save(self._tab_cwd, save, data), bytes=len(data))
         self._send(name, data)
@@ -267,7 +267,7 @@ class TabSession:
             piece = base64.b64encode(data[start : start + CHUNK_BYTES]).decode("ascii")
             self._tell("file", name=name, data=piece, last=start + CHUNK_BYTES >= len(data))
 
-    def _tell(self, op: str, **facts: Any) -> None:
+    def _tell(self, op: str, **facts: object) -> None:
         self._kernel.show("json", value={"tau": self._order["token"], "op": op, **facts})
 
 
@@ -288,7 +288,7 @@ def pick_page(pages: list[Page], titles: list[str], target: str | None) -> Page:
     return pages[0]
 
 
-async def start(kernel: "GuestKernel", order: dict[str, Any]) -> TabSession | None:
+async def start(kernel: "GuestKernel", order: dict[str, object]) -> TabSession | None:
     """Open the tab, or say why not and fail the cell."""
     session = TabSession(kernel, order)
     await guarded(kernel, session.open())

@@ -36,7 +36,7 @@ def options_last(call: Call) -> Call:
     """Accept options in camelCase, and as one trailing dictionary."""
 
     @functools.wraps(call)
-    async def accept(self: Any, *args: Any, **options: Any) -> Any:
+    async def accept(self: object, *args: Any, **options: object) -> object:
         if (len(args) > 1 and isinstance(args[-1], dict)) or (args and call.__name__ in _ONLY_OPTIONS):
             *rest, last = args
             args, options = tuple(rest), {**last, **options}
@@ -56,7 +56,7 @@ class ResultFiles(Protocol):
     """Takes what a run makes, and tells tau about it."""
 
     def picture(self, data: bytes, save: str | None, *, silent: bool) -> dict[str, Any]: ...
-    def file(self, name: str, data: bytes, save: str | None) -> dict[str, Any]: ...
+    def file(self, name: str, data: bytes, save: str | None) -> dict[str, object]: ...
     async def extract(self, page: Page, format: str) -> str | None: ...
 
 
@@ -89,7 +89,7 @@ class PageActions:
         await self.page.mouse.wheel(delta_x, delta_y)
         await self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => done()))")
 
-    async def drag(self, start: Any, end: Any) -> None:
+    async def drag(self, start: Any, end: object) -> None:
         """Each is a selector or a point, as in {"x": 10, "y": 20}."""
         source, target = await self._point(start), await self._point(end)
         mouse = self.page.mouse
@@ -98,7 +98,7 @@ class PageActions:
         await mouse.move(*target, steps=DRAG_STEPS)
         await mouse.up()
 
-    async def _point(self, where: Any) -> tuple[float, float]:
+    async def _point(self, where: object) -> tuple[float, float]:
         if isinstance(where, dict) and {"x", "y"} <= where.keys():
             return where["x"], where["y"]
         if not isinstance(where, str):
@@ -116,7 +116,7 @@ class PageActions:
         await found.wait_for(timeout=timeout)
         return await found.element_handle()
 
-    async def evaluate(self, function: str, *args: Any) -> Any:
+    async def evaluate(self, function: str, *args: object) -> object:
         """Run a JavaScript function or expression in the page."""
         if not args:
             return await self.page.evaluate(function)
@@ -142,7 +142,7 @@ class PageActions:
         await element.set_input_files(files)
 
     @options_last
-    async def wait_for_url(self, pattern: Any, *, timeout: float | None = None) -> str:
+    async def wait_for_url(self, pattern: object, *, timeout: float | None = None) -> str:
         """Wait until the address contains the text, or matches a pattern with * or a regular expression."""
         limit = asyncio.timeout(None if timeout is None else timeout / 1000)
         try:
@@ -154,7 +154,7 @@ class PageActions:
         return self.page.url
 
     @options_last
-    async def wait_for_response(self, pattern: Any, *, timeout: float | None = None) -> Response:
+    async def wait_for_response(self, pattern: object, *, timeout: float | None = None) -> Response:
         found: Response = await self.page.wait_for_event(
             "response", lambda response: _matches(pattern, response.url), timeout=timeout
         )
@@ -173,7 +173,7 @@ class TabApi(PageActions):
         self._keep = keep
         self._elements = ElementIndex(page)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         plain = snake(name)
         if plain == name or plain.startswith("_"):
             raise AttributeError(f"tab has no {name}")
@@ -193,7 +193,7 @@ class TabApi(PageActions):
         await self.page.goto(url, wait_until=wait_state(wait_until), timeout=timeout)
 
     @options_last
-    async def observe(self, *, include_all: bool = False, viewport_only: bool = False) -> dict[str, Any]:
+    async def observe(self, *, include_all: bool = False, viewport_only: bool = False) -> dict[str, object]:
         return await self._elements.observe(include_all=include_all, viewport_only=viewport_only)
 
     async def id(self, number: int) -> ElementHandle:

@@ -345,11 +345,11 @@ class GuestToolSearch:
         """The best matches, as dictionaries."""
         return self._ask({"query": query, "limit": limit, "activate": False})["tools"]
 
-    def schema(self, name: str) -> "Any":
+    def schema(self, name: str) -> "object":
         """The JSON schema of a tool's arguments."""
         return self._ask({"query": name, "schema_of": name})["schema"]
 
-    def _ask(self, arguments: "dict[str, Any]") -> "Any":
+    def _ask(self, arguments: "dict[str, object]") -> "Any":
         return self._kernel.call("tool", {"name": "search_tool_bm25", "arguments": arguments})["details"]
 
 

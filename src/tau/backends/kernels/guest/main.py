@@ -45,7 +45,7 @@ def flush() -> None:
         ctypes.CDLL(None).fflush(None)
 
 
-def prepare() -> "tuple[Any, int]":
+def prepare() -> "tuple[object, int]":
     """Return the user's `__main__` and a private descriptor for our own writes to their output."""
     output = os.dup(1)
     for stream in (sys.stdout, sys.stderr):

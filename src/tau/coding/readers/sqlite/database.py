@@ -182,7 +182,7 @@ def _write_key(table: TableInfo) -> str:
     return column
 
 
-def _parsed(content: str) -> Any:
+def _parsed(content: str) -> object:
     """Parse JSON5 if its parser is installed, else JSON."""
     try:
         try:

@@ -100,7 +100,7 @@ def cut_text(text: str, max_tokens: int, more: str = "") -> str:
         share *= 0.8
 
 
-def artifact_of(details: Any) -> str:
+def artifact_of(details: object) -> str:
     """Where the full output is, as the end of a sentence; empty if it is not stored elsewhere."""
     try:
         found = plain(details)["meta"]["truncation"]["artifactId"]
@@ -109,7 +109,7 @@ def artifact_of(details: Any) -> str:
     return f"; full output: artifact://{found}" if isinstance(found, str) else ""
 
 
-def plain(details: Any) -> Any:
+def plain(details: object) -> Any:
     """A tool's details as plain data, whether they come from the log or from the tool."""
     if isinstance(details, (dict, list, str, UnsetType)) or details is None:
         return details
@@ -172,7 +172,7 @@ def _size(part: w.AssistantContent) -> int:
     return 0
 
 
-def _arguments(arguments: dict[str, Any], size: int, room: int) -> dict[str, Any]:
+def _arguments(arguments: dict[str, object], size: int, room: int) -> dict[str, Any]:
     """Cut long texts in the arguments; arguments without any that are too large become a note."""
     share = room / max(size, 1)
     cut = {key: _value(value, share) for key, value in arguments.items()}

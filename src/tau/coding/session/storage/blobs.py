@@ -117,7 +117,7 @@ class Blobs(msgspec.Struct, frozen=True):
 
 def _replace_data(entry: E_, convert: _Convert) -> E_:
     """The entry with the data of every image and attachment converted; the same object if nothing changes."""
-    result: Any = entry
+    result: object = entry
     match result:
         case s.MessageEntry(message=UserMessage() | ToolResultMessage() | CustomMessage() as message):
             new = _message(message, convert)
@@ -151,7 +151,7 @@ def _message(message: Any, convert: _Convert) -> Any:
     return replace(message, content=content, attachments=kept)
 
 
-def _convert_field(holder: ImageContent | Attachment, field: str, convert: _Convert) -> Any:
+def _convert_field(holder: ImageContent | Attachment, field: str, convert: _Convert) -> object:
     old = getattr(holder, field)
     new = convert(old)
     if new is old:
@@ -159,7 +159,7 @@ def _convert_field(holder: ImageContent | Attachment, field: str, convert: _Conv
     return new if isinstance(new, TextContent) else replace(holder, **{field: new})
 
 
-def _parts(parts: Sequence[Any], convert: _Convert) -> Sequence[Any]:
+def _parts(parts: Sequence[object], convert: _Convert) -> Sequence[Any]:
     new = [
         _convert_field(part, "data", convert) if isinstance(part, ImageContent) else part for part in parts
     ]
