@@ -5,6 +5,8 @@ tried. Random values that are not secret (hashes, UUIDs, ids) stay, unless they 
 `api_key`.
 """
 
+import errno
+import os
 import re
 from collections.abc import Callable
 from functools import cache
@@ -295,10 +297,14 @@ class FormatMask:
             match["after"] in ("(", "[") or (match["after"] in (",", ")") and value.isidentifier())
         ):
             return whole  # code
+        start = match.start("quoted" if quoted else "bare")
+        is_path = before[: name.start()].endswith("/") and match["is"].endswith((" ", "\t"))
+        if match.string.startswith(_system_errors(), start) or (is_path and value.isalpha()):
+            return whole  # "/etc/passwd: Permission denied"
         if not is_secret_value(value, name.group().lower(), quoted=quoted or not spaced):
             return whole
         self.count += 1
-        start = match.start("quoted" if quoted else "bare") - match.start()
+        start -= match.start()
         return f"{whole[:start]}{self._mark(value, '')}{whole[start + len(value) :]}"
 
     def _mask_aws_secret(self, match: "re.Match[str]") -> str:
@@ -314,6 +320,11 @@ class FormatMask:
 def names_secret(name: str) -> bool:
     """Whether a field of this name holds a secret."""
     return len(name) <= _NAME_CHARS and re.match(_NAME, name) is not None
+
+
+@cache
+def _system_errors() -> tuple[str, ...]:
+    return tuple(map(os.strerror, errno.errorcode))
 
 
 @cache

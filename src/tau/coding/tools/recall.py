@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
+from tau.coding.memory.model import fence_memories
 from tau.coding.ports import CodingContext
 from tau.coding.project_memory import ProjectMemory, shown
 
@@ -37,7 +38,7 @@ class Recall(Tool[RecallParams]):
         ]
         noun = "memory" if len(lines) == 1 else "memories"
         head = f"Found {len(lines)} relevant {noun} (as of {now} UTC):"
-        return ToolOutput.text("\n".join([head, "", *lines]))
+        return ToolOutput.text(f"{head}\n\n{fence_memories(chr(10).join(lines))}")
 
 
 def _indented(text: str) -> str:

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from tau.agent.loop_owner import Complete
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
-from tau.coding.memory.model import MemoryModel, memory_row
+from tau.coding.memory.model import MemoryModel, fence_memories, memory_row
 from tau.coding.ports import CodingContext
 from tau.coding.project_memory import ProjectMemory
 from tau.coding.tools.recall import opened
@@ -36,9 +36,9 @@ class Reflect(Tool[ReflectParams]):
             return ToolOutput.text(NOTHING)
         rows = "\n".join(memory_row(match.item) for match in found)
         if self._complete is None:
-            return ToolOutput.text(f"Based on recalled memories:\n\n{rows}")
+            return ToolOutput.text(f"Based on recalled memories:\n\n{fence_memories(rows)}")
         asked = f"<question>\n{params.query}\n</question>"
         asked += f"\n\n<context>\n{params.context}\n</context>" if params.context else ""
         model = MemoryModel(self._complete, ctx.models)
         answer = await model.ask("reflect", f"<memories>\n{rows}\n</memories>\n\n{asked}", ANSWER_S)
-        return ToolOutput.text(answer or f"Based on recalled memories:\n\n{rows}")
+        return ToolOutput.text(fence_memories(answer or rows))

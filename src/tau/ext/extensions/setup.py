@@ -66,6 +66,7 @@ async def load_extensions(
         reason=options.start_reason,
         ui=options.ui,
         watch=options.watch_extensions,
+        tools=options.tools,
     )
     host = ExtensionHost(made, find, emit)
     services.push_async_callback(host.close)
