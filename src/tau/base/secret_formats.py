@@ -226,6 +226,7 @@ _ASSIGNMENT = (
 _HINT = r"(?:p(?:ass(?:word|wd|phrase|code)?|wd)|secret|token|credentials?|key)\d{0,2}\\?[\"']?\]?\s?[=:]"
 _AWS_PAIR = r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
 _AWS_NEAR_CHARS = 300
+_ERRORS = tuple(map(os.strerror, errno.errorcode))
 
 
 class FormatMask:
@@ -299,7 +300,7 @@ class FormatMask:
             return whole  # code
         start = match.start("quoted" if quoted else "bare")
         is_path = before[: name.start()].endswith("/") and match["is"].endswith((" ", "\t"))
-        if match.string.startswith(_system_errors(), start) or (is_path and value.isalpha()):
+        if match.string.startswith(_ERRORS, start) or (is_path and value.isalpha()):
             return whole  # "/etc/passwd: Permission denied"
         if not is_secret_value(value, name.group().lower(), quoted=quoted or not spaced):
             return whole
@@ -320,11 +321,6 @@ class FormatMask:
 def names_secret(name: str) -> bool:
     """Whether a field of this name holds a secret."""
     return len(name) <= _NAME_CHARS and re.match(_NAME, name) is not None
-
-
-@cache
-def _system_errors() -> tuple[str, ...]:
-    return tuple(map(os.strerror, errno.errorcode))
 
 
 @cache

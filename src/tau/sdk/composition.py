@@ -36,7 +36,7 @@ from tau.coding.session.runner import MoreTools
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.tools.registry import ToolParts, check_names, create_tools, own_names
+from tau.coding.tools.registry import ToolParts, check_names, create_tools
 from tau.config import trust_locations
 from tau.config.discovery.providers import (
     CODE,
@@ -203,7 +203,7 @@ def _tools(
         team=environment.team,
         agent=environment.team.agent,
     )
-    return _add_custom_tools(create_tools(own_names(options.tools, parts), parts), options.add_tools)
+    return _add_custom_tools(create_tools(options.tools, parts, others=True), options.add_tools)
 
 
 async def _open_more(

@@ -209,14 +209,20 @@ TOOLS: dict[str, ToolEntry] = {
 }
 
 
-def create_tools(names: Sequence[str] | None = None, parts: ToolParts | None = None) -> list[Tool[Any]]:
-    """The named tools, or the default ones, in fixed order. Raises UsageError for an unknown name."""
-    check_names(names or ())
+def create_tools(
+    names: Sequence[str] | None = None, parts: ToolParts | None = None, *, others: bool = False
+) -> list[Tool[Any]]:
+    """The named tools, or the default ones, in fixed order; a pattern names default ones.
+
+    Raises UsageError for an unknown name, unless the list names tools of `others` too.
+    """
+    if not others:
+        check_names(names or ())
     parts = parts or ToolParts(Settings())
     parts.names = [
         name
         for name, entry in TOOLS.items()
-        if (name in names if names is not None else entry.is_usual(parts))
+        if name in (names or ()) or (is_named(name, names) and entry.is_usual(parts))
     ]
     return [_make(name, TOOLS[name], parts) for name in parts.names]
 
@@ -228,16 +234,6 @@ def check_names(names: Iterable[str], *, servers: bool = False) -> None:
     if unknown:
         missing = " or ".join(f'"{name}"' for name in unknown)
         raise UsageError(f"There is no tool {missing}; there are {', '.join(TOOLS)}.")
-
-
-def own_names(names: Sequence[str] | None, parts: ToolParts) -> list[str] | None:
-    """Our tools in a list that may name others too; a pattern names those of them that are usual."""
-    found = [
-        name
-        for name, entry in TOOLS.items()
-        if name in (names or ()) or (is_named(name, names) and entry.is_usual(parts))
-    ]
-    return None if names is None else found
 
 
 def _make(name: str, entry: ToolEntry, parts: ToolParts) -> Tool[Any]:

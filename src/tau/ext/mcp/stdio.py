@@ -181,14 +181,12 @@ async def open_stdio(
             )
         except (OSError, ValueError) as error:
             name = getattr(error, "filename", None) or argv[0]
-            reason = getattr(error, "strerror", None) or error
-            hidden = "" if sandbox or not runner.contained else _hidden_program(argv, cwd)
-            raise McpError(f'Cannot start "{clean_line(str(name))}": {hidden or reason}.') from None
+            reason = _hidden_program(argv, cwd, runner) or getattr(error, "strerror", None) or error
+            raise McpError(f'Cannot start "{clean_line(str(name))}": {reason}.') from None
         finally:
             os.close(stderr)
         async with process:
-            hidden = "" if sandbox or not runner.contained else _hidden_program(argv, cwd)
-            transport = StdioTransport(process, peer, errors, hidden)
+            transport = StdioTransport(process, peer, errors, _hidden_program(argv, cwd, runner))
             reading = spawn(group, transport.read())
             try:
                 yield transport
@@ -209,11 +207,11 @@ async def _end(process: Process) -> None:
     await process.kill()
 
 
-def _hidden_program(argv: Sequence[str], cwd: Path) -> str:
+def _hidden_program(argv: Sequence[str], cwd: Path, runner: LocalRunner) -> str:
     """Says that a word of the command is a file that does not exist in the sandbox."""
     for word in argv:
         is_below = word.startswith(("/tmp/", "/var/tmp/")) and not Path(word).is_relative_to(cwd)
-        if is_below and os.path.lexists(word):
+        if is_below and runner.contained and os.path.lexists(word):
             return f"the sandbox has its own /tmp and hides {clean_line(word)}; move the file elsewhere"
     return ""
 
