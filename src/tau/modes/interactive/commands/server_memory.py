@@ -1,0 +1,68 @@
+"""/memory on a Hindsight server: what was recalled, its state, and its mental models."""
+
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from tau.backends.memory.hindsight import MentalModel
+from tau.base.errors import UsageError
+from tau.base.text import clean_line, plain, quantity, shortened
+from tau.coding.memory.hindsight import HindsightMemory
+from tau.coding.memory.port import Memory
+
+VERBS = ("view", "stats", "diagnose", "enqueue", "mm")
+MODEL_VERBS = ("list", "show", "refresh", "history", "seed", "delete", "reload")
+MAX_ROW_CHARS = 160
+MAX_SHOWN_CHARS = 20_000
+
+
+async def run_verb(memory: Memory, verb: str, words: str) -> str:
+    """Raises TauError."""
+    assert memory.remote is not None
+    match verb:
+        case "view":
+            found = await memory.find_rows(words) if words else memory.recalled
+            rows = [shortened(clean_line(row.text), MAX_ROW_CHARS) for row in found]
+            nothing = "Nothing found." if words else "Nothing was recalled for this conversation."
+            return "\n".join(rows) or nothing
+        case "stats" | "diagnose":
+            return "\n".join(await memory.remote.describe())
+        case "enqueue":
+            if memory.retain_now is None:
+                return "Nothing is retained automatically (hindsight.autoRetain)."
+            return (
+                "Queued the conversation." if await memory.retain_now() else "There is nothing new to retain."
+            )
+        case "mm":
+            name, _, id = words.partition(" ")
+            return await _run_model_verb(memory.remote, name or "list", id.strip())
+    raise UsageError(f"Hindsight has no /memory {verb}; there are {', '.join(VERBS)}.")
+
+
+async def _run_model_verb(memory: HindsightMemory, verb: str, id: str) -> str:
+    """What /memory mm does."""
+    path = f"/mental-models/{quote(id, safe='')}"
+    match verb:
+        case "list" | "reload":
+            memory.forget_models()
+            rows = [f"{clean_line(one.id)}  {clean_line(one.name)}" for one in await memory.mental_models()]
+            return "\n".join(rows) or "No mental models."
+        case "seed":
+            return f"Created {quantity(await memory.seed(), 'mental model')}."
+        case "show" if id:
+            model = await memory.ask("GET", f"{path}?detail=content", MentalModel)
+            return shortened(plain(model.content or "It has no content yet."), MAX_SHOWN_CHARS)
+        case "history" if id:
+            history: Any = await memory.ask("GET", f"{path}/history", Any)
+            return shortened(
+                plain(msgspec.json.format(msgspec.json.encode(history)).decode()), MAX_SHOWN_CHARS
+            )
+        case "refresh" if id:
+            await memory.ask("POST", f"{path}/refresh", Any)
+            return f"The server refreshes {clean_line(id)}."
+        case "delete" if id:
+            await memory.ask("DELETE", path, Any)
+            memory.forget_models()
+            return f"Deleted {clean_line(id)}."
+    raise UsageError(f"Usage: /memory mm {'|'.join(MODEL_VERBS)} [ID]")
