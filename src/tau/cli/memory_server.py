@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from pathlib import Path
 
 from tau.base.errors import TauError, UsageError
@@ -27,7 +27,8 @@ def run(paths: Paths, cwd: Path, settings: HindsightSettings, parsed: ParsedArgs
 
     async def main() -> int:
         with closing(LocalRunner()) as runner:
-            async with _opened(open_hindsight(paths, cwd, settings, os.environ, runner)) as memory:
+            async with open_hindsight(paths, cwd, settings, os.environ, runner) as memory:
+                memory.queue.warn = tell
                 return await _run(memory, parsed)
 
     return asyncio.run(main())
@@ -54,23 +55,14 @@ async def _run(memory: HindsightMemory, parsed: ParsedArgs) -> int:
     )
 
 
-@asynccontextmanager
-async def _opened(memory: HindsightMemory) -> AsyncIterator[HindsightMemory]:
-    memory.queue.warn = tell
-    try:
-        yield memory
-    finally:
-        await memory.close()
-
-
 async def check_memory(given: DoctorInput) -> AsyncIterator[DoctorCheck]:
     """A `CheckSource`: whether the Hindsight server answers, if memories are there."""
     settings = load_settings(given.paths, given.cwd).settings
     if settings.memory.backend != "hindsight":
         yield DoctorCheck(name="memory", status="ok", text=settings.memory.backend)
         return
-    opened = open_hindsight(given.paths, given.cwd, settings.hindsight, given.environ, given.runner)
-    async with _opened(opened) as memory:
+    server = open_hindsight(given.paths, given.cwd, settings.hindsight, given.environ, given.runner)
+    async with server as memory:
         try:
             yield DoctorCheck(name="memory", status="ok", text=clean_line("; ".join(await memory.describe())))
         except TauError as error:

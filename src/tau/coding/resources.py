@@ -72,8 +72,8 @@ async def open_resources(
     await services.enter_async_context(kernels)
     memory: Memory | None = None
     if settings.memory.backend == "hindsight":
-        memory = hindsight_memory.open_hindsight(paths, cwd, settings.hindsight, environ, outside or runner)
-        services.push_async_callback(memory.close)
+        server = hindsight_memory.open_hindsight(paths, cwd, settings.hindsight, environ, outside or runner)
+        memory = await services.enter_async_context(server)
     elif settings.memory.backend != "off":
         memory = project_memory.open_memory(paths, cwd, settings.memory)
     github = None

@@ -175,7 +175,7 @@ class MemorySettings(Struct, frozen=True, rename="camel"):
 
 
 class HindsightSettings(Struct, frozen=True, rename="camel"):
-    api_url: str = "http://localhost:8888"
+    api_url: Annotated[str, Meta(pattern=r"^https?://[^\s/]+")] = "http://localhost:8888"
     api_token: str | None = None
     bank_id: str | None = None
     bank_id_prefix: str | None = None

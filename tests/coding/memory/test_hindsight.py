@@ -1,4 +1,4 @@
-"""Memories on a Hindsight server: what is sent, what the model gets, and what the user is told."""
+"""Memories on a Hindsight server: what tau sends, what the model gets, and what the user sees."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -133,7 +133,7 @@ def test_mental_models_are_of_the_project_or_of_all(tmp_path: Path) -> None:
         (401, b'{"detail": "no"}', "it rejects the key"),
         (429, b"", "too many requests"),
         (500, b'{"detail": "\\u001b[31mdisk full"}', "status 500: disk full."),
-        (422, b'{"detail": [{"loc": ["body", "query"], "msg": "is missing"}]}', "body.query is missing"),
+        (422, b'{"detail": [{"loc": ["body", "query"], "msg": "is missing"}]}', "is missing"),
         (307, b"", "status 307"),
         (200, b"<html>", "not Hindsight's"),
         (200, b"[" * 100_000, "not Hindsight's"),
@@ -231,7 +231,7 @@ def test_secrets_are_masked_before_they_are_kept_or_sent(tmp_path: Path) -> None
     run(test)
 
 
-def test_what_a_dead_server_cannot_take_is_kept_and_sent_later(tmp_path: Path) -> None:
+def test_memories_wait_on_disk_for_a_dead_server(tmp_path: Path) -> None:
     async def test(server: FakeHindsight) -> None:
         server.fail = lambda asked: (503, b"") if asked.path == "/memories" else None
         calls = [[Use("retain", items=[{"content": FACT}])], [Say("Ok")]]

@@ -4,26 +4,25 @@ import time
 from asyncio import Lock, timeout
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 
-from tau.ai.proxy import Url, is_loopback, parse_url
+from tau.ai.proxy import is_loopback, parse_url
 from tau.ai.transport import Timeouts, Transport
 from tau.base import log, secrets
 from tau.base.errors import ProviderError, TauError
 from tau.base.sizes import MIB
 from tau.base.text import clean_line, shortened
 
-T = TypeVar("T")
-
 ANSWER_S, CONNECT_S = 30.0, 5.0
 MAX_ANSWER_BYTES = MIB
 MAX_DETAIL_CHARS = 300
 NOT_FOUND = 404
 _REASONS = {401: "it rejects the key", 403: "it rejects the key", 429: "too many requests; try again later"}
+_GARBLED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class HindsightError(TauError):
@@ -48,26 +47,23 @@ class MentalModel(Struct, frozen=True):
     id: str
     name: str = ""
     content: str | None = None
-    last_refreshed_at: str | None = None
+    tags: list[str] | None = None
 
 
-class FoundFacts(Struct, frozen=True):
+class MentalModelChange(Struct, frozen=True):
+    previous_content: str | None = None
+
+
+class HindsightAnswer(Struct, frozen=True):
+    """What the routes answer that tau uses."""
+
+    success: bool = False
+    bank_id: str = ""
     results: list[HindsightFact] = []
-
-
-class MentalModels(Struct, frozen=True):
     items: list[MentalModel] = []
-
-
-class Reflection(Struct, frozen=True):
-    text: str
-
-
-class Bank(Struct, frozen=True):
-    bank_id: str
-
-
-class BankStats(Struct, frozen=True):
+    history: list[MentalModelChange] = []
+    text: str = ""
+    content: str | None = None
     total_nodes: int = 0
     pending_operations: int = 0
     failed_operations: int = 0
@@ -85,66 +81,42 @@ class HindsightClient:
         *,
         debug: bool = False,
     ) -> None:
+        """Raises ProviderError for an address that is none."""
         self.url = url.rstrip("/")
-        self._transport = transport
-        self._find_key = find_key
-        self._profile = profile
-        self._debug = debug
+        self.place = parse_url(self.url)
+        self.server = f"The Hindsight server {self.place.authority}"
+        self._transport, self._find_key, self._profile, self._debug = transport, find_key, profile, debug
         self._banks: set[str] = set()
         self._creating = Lock()
-
-    @property
-    def place(self) -> Url:
-        """Raises HindsightError."""
-        try:
-            return parse_url(self.url)
-        except ProviderError as error:
-            raise HindsightError(f"hindsight.apiUrl cannot be used: {error}") from None
-
-    @property
-    def host(self) -> str:
-        try:
-            return self.place.authority
-        except HindsightError:
-            return "?"
 
     async def close(self) -> None:
         await self._transport.close()
 
     async def ask(
-        self,
-        method: str,
-        bank: str,
-        path: str,
-        answer: type[T],
-        body: object = None,
-        limit_s: float = ANSWER_S,
-    ) -> T:
+        self, method: str, bank: str, path: str, body: object = None, limit_s: float = ANSWER_S
+    ) -> HindsightAnswer:
         """Send a request about a bank. Raises TauError."""
         async with self._creating:
             if bank not in self._banks:
-                await self._request("PUT", bank, "", Bank, self._profile, limit_s)
+                created = await self._request("PUT", bank, "", self._profile, limit_s)
+                if not created.bank_id:
+                    raise HindsightError(f"{self.server} sent an answer that is not Hindsight's.")
                 self._banks.add(bank)
         try:
-            return await self._request(method, bank, path, answer, body, limit_s)
+            return await self._request(method, bank, path, body, limit_s)
         except HindsightError as error:
             if error.status == NOT_FOUND:
                 self._banks.discard(bank)  # deleted on the server: the next request creates it again
             raise
 
     async def _request(
-        self, method: str, bank: str, path: str, answer: type[T], body: object, limit_s: float
-    ) -> T:
-        key = await self._check_key()
-        headers = {"accept": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
-        data = None
-        if body is not None:
-            data = msgspec.json.encode(body)
-            headers["content-type"] = "application/json"
+        self, method: str, bank: str, path: str, body: object, limit_s: float
+    ) -> HindsightAnswer:
+        headers = {"content-type": "application/json", **await self._authorization()}
+        data = None if body is None else msgspec.json.encode(body)
         url = f"{self.url}/v1/default/banks/{quote(bank, safe='')}{path}"
         limits = Timeouts(connect=CONNECT_S, first_byte=limit_s, idle=limit_s)
-        began = time.monotonic()
-        status = 0
+        status, began = 0, time.monotonic()
         try:
             async with (
                 timeout(limit_s),
@@ -153,51 +125,46 @@ class HindsightClient:
                 status = response.status
                 said = await response.read(MAX_ANSWER_BYTES + 1)
         except TimeoutError:
-            raise HindsightError(
-                f"The Hindsight server {self.host} did not answer within {limit_s:g} s."
-            ) from None
+            raise HindsightError(f"{self.server} did not answer within {limit_s:g} s.") from None
         except ProviderError as error:
             raise HindsightError(f"The Hindsight server cannot be asked: {error}") from error
         finally:
             if self._debug:
                 log.info(f"Hindsight: {method} {path} {status}, {time.monotonic() - began:.3f} s.")
-        return self._decode(status, said, answer)
+        return self._decode(status, said)
 
-    async def _check_key(self) -> str | None:
-        key = await self._find_key()
-        place = self.place
+    async def _authorization(self) -> dict[str, str]:
+        key, place = await self._find_key(), self.place
         if (key or place.credentials) and place.scheme != "https" and not is_loopback(place):
             raise HindsightError(
                 f"Your key for Hindsight was not sent to {place.host}, because http:// is not encrypted:"
                 " use https:// in hindsight.apiUrl."
             )
-        if key:
-            secrets.learn(key)
-        return key
+        secrets.learn(key or "")
+        return {"authorization": f"Bearer {key}"} if key else {}
 
-    def _decode(self, status: int, said: bytes, answer: type[T]) -> T:
+    def _decode(self, status: int, said: bytes) -> HindsightAnswer:
         if not 200 <= status < 300:
             details = _details(said)
-            why = _REASONS.get(status) or shortened(details, MAX_DETAIL_CHARS) or "no reason given"
-            text = f"The Hindsight server {self.host} refused the request with status {status}: {why}."
-            raise HindsightError(text.replace("..", "."), status, details)
-        if len(said) > MAX_ANSWER_BYTES:
-            raise HindsightError(
-                f"The Hindsight server {self.host} sent more than {MAX_ANSWER_BYTES // MIB} MiB.", status
+            why = (
+                _REASONS.get(status) or shortened(details, MAX_DETAIL_CHARS).rstrip(".") or "no reason given"
             )
+            raise HindsightError(f"{self.server} answered with status {status}: {why}.", status, details)
+        if len(said) > MAX_ANSWER_BYTES:
+            raise HindsightError(f"{self.server} sent more than {MAX_ANSWER_BYTES // MIB} MiB.", status)
+        if said.startswith(b"["):  # only the history of a mental model is a list
+            said = b'{"history":%b}' % said
         try:
-            return msgspec.json.decode(said, type=answer)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            text = f"The Hindsight server {self.host} sent an answer that is not Hindsight's."
+            return msgspec.json.decode(said, type=HindsightAnswer)
+        except _GARBLED as error:
+            text = f"{self.server} sent an answer that is not Hindsight's."
             raise HindsightError(text, status, clean_line(str(error))) from error
 
 
 def _details(said: bytes) -> str:
-    """What the server says is wrong, as one line: text, or a list with a message for each field."""
-    found: Any = said[:MAX_ANSWER_BYTES].decode("utf-8", "replace")
-    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        found = msgspec.json.decode(said, type=dict[str, Any]).get("detail", found)
-    if isinstance(found, list):
-        rows = [each for each in found if isinstance(each, dict)]
-        found = "; ".join(f"{'.'.join(map(str, row.get('loc') or ()))} {row.get('msg', '')}" for row in rows)
-    return secrets.mask(clean_line(str(found))[: MAX_DETAIL_CHARS * 4])
+    """What the server says is wrong, as one line: its text, or JSON that lists the fields."""
+    found: Any = said.decode("utf-8", "replace")
+    with suppress(*_GARBLED):
+        found = msgspec.json.decode(said, type=dict[str, Any])["detail"]
+    text = found if isinstance(found, str) else msgspec.json.encode(found).decode()
+    return secrets.mask(clean_line(text[: MAX_DETAIL_CHARS * 4]))

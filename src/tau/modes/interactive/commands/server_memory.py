@@ -1,13 +1,9 @@
 """/memory on a Hindsight server: what was recalled, its state, and its mental models."""
 
-from typing import Any
 from urllib.parse import quote
 
-import msgspec
-
-from tau.backends.memory.hindsight import MentalModel
 from tau.base.errors import UsageError
-from tau.base.text import clean_line, plain, quantity, shortened
+from tau.base.text import clean_line, plain, shortened
 from tau.coding.memory.hindsight import HindsightMemory
 from tau.coding.memory.port import Memory
 
@@ -43,26 +39,26 @@ async def run_verb(memory: Memory, verb: str, words: str) -> str:
 async def _run_model_verb(memory: HindsightMemory, verb: str, id: str) -> str:
     """What /memory mm does."""
     path = f"/mental-models/{quote(id, safe='')}"
+    if verb in ("list", "seed", "reload", "delete"):
+        memory.models_until = 0.0
     match verb:
         case "list" | "reload":
-            memory.forget_models()
             rows = [f"{clean_line(one.id)}  {clean_line(one.name)}" for one in await memory.mental_models()]
             return "\n".join(rows) or "No mental models."
         case "seed":
-            return f"Created {quantity(await memory.seed(), 'mental model')}."
-        case "show" if id:
-            model = await memory.ask("GET", f"{path}?detail=content", MentalModel)
-            return shortened(plain(model.content or "It has no content yet."), MAX_SHOWN_CHARS)
-        case "history" if id:
-            history: Any = await memory.ask("GET", f"{path}/history", Any)
-            return shortened(
-                plain(msgspec.json.format(msgspec.json.encode(history)).decode()), MAX_SHOWN_CHARS
+            await memory.seed()
+            return "Created the mental models that were missing."
+        case "show" | "history" if id:
+            part = "/history" if verb == "history" else "?detail=content"
+            answer = await memory.ask("GET", path + part)
+            rows = (
+                [answer.content or ""] if verb == "show" else [one.previous_content for one in answer.history]
             )
+            return plain("\n\n".join(rows)).strip() or "It has no content yet."
         case "refresh" if id:
-            await memory.ask("POST", f"{path}/refresh", Any)
+            await memory.ask("POST", f"{path}/refresh")
             return f"The server refreshes {clean_line(id)}."
         case "delete" if id:
-            await memory.ask("DELETE", path, Any)
-            memory.forget_models()
+            await memory.ask("DELETE", path)
             return f"Deleted {clean_line(id)}."
-    raise UsageError(f"Usage: /memory mm {'|'.join(MODEL_VERBS)} [ID]")
+    raise UsageError(f"/memory mm has {', '.join(MODEL_VERBS)}; some need an ID.")
