@@ -51,10 +51,8 @@ async def _run_model_verb(memory: HindsightMemory, verb: str, id: str) -> str:
         case "show" | "history" if id:
             part = "/history" if verb == "history" else "?detail=content"
             answer = await memory.ask("GET", path + part)
-            rows = (
-                [answer.content or ""] if verb == "show" else [one.previous_content for one in answer.history]
-            )
-            return plain("\n\n".join(rows)).strip() or "It has no content yet."
+            texts = [answer.content, *(change.previous_content for change in answer.history)]
+            return plain("\n\n".join(text for text in texts if text)).strip() or "It has no content yet."
         case "refresh" if id:
             await memory.ask("POST", f"{path}/refresh")
             return f"The server refreshes {clean_line(id)}."
