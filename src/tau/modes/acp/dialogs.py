@@ -17,6 +17,7 @@ from tau.coding.approval.request import ApprovalChoice, ApprovalDecision, Approv
 from tau.coding.approval.request_text import allowing_choices, describe_request
 from tau.coding.plan.review import APPROVE, KEEP, Plan, PlanAnswer
 from tau.coding.questions import AskAnswer, AskQuestion, answer_of, fallback
+from tau.modes.acp.editor_files import INVALID
 from tau.modes.acp.tool_calls import ShownCall, ToolContent, text_content
 
 if TYPE_CHECKING:
@@ -149,6 +150,8 @@ class AcpDialogs:
             answer = await self._client.request_permission(self._session_id(), update, options)
         except asyncio.CancelledError:
             raise
+        except ValueError as error:
+            raise ToolError(INVALID) from error
         except Exception as error:
             raise ToolError(DEAD.format(error=error)) from error
         known = {option.option_id for option in options}

@@ -11,6 +11,7 @@ from tau.agent.abort import Aborted
 from tau.agent.events import AgentEvent
 from tau.base import log
 from tau.base.errors import TauError
+from tau.base.jsonl import decode_json
 from tau.base.tasks import spawn
 from tau.base.text import sentence
 from tau.modes.event_json import EventEncoder, encode_masked
@@ -115,7 +116,7 @@ class _Server:
     async def _take(self, line: bytes) -> None:
         """Handle one line. Only a slow command lets later ones overtake it."""
         try:
-            envelope = _envelope.decode(line)
+            envelope = decode_json(_envelope, line)
         except _NOT_JSON as error:
             self._fail(PARSE, _id_of(line), f"Invalid line: {error}. Send a JSON object with a type.")
             return
@@ -133,13 +134,13 @@ class _Server:
 
     def _reply(self, line: bytes, decoder: msgspec.json.Decoder[Any], take: Callable[[Any], None]) -> None:
         try:
-            take(decoder.decode(line))
+            take(decode_json(decoder, line))
         except (*_NOT_JSON, TauError) as error:
-            self._fail(PARSE, None, f"Invalid reply: {sentence(str(error))}")
+            self._fail(PARSE, _id_of(line), f"Invalid reply: {sentence(str(error))}")
 
     async def _command(self, command: SessionCommand, id: CallId | None, line: bytes) -> None:
         try:
-            request = msgspec.json.decode(line, type=command.request)
+            request = decode_json(msgspec.json.Decoder(command.request), line)
         except _NOT_JSON as error:
             self._fail(command.name, id, f"Invalid request: {error}.", "invalid_request")
             return
@@ -170,6 +171,6 @@ class _Server:
 def _id_of(line: bytes) -> CallId | None:
     """The id of a line that is no command, if it has one: its sender waits for an answer."""
     try:
-        return _any_call.decode(line).id
+        return decode_json(_any_call, line).id
     except _NOT_JSON:
         return None
