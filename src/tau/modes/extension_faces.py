@@ -1,14 +1,14 @@
 """Modes without a screen, as extensions see them: what they may ask of the program that runs the session."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tau.agent.events import Notice
+from tau.agent.events import AgentEvent, AgentSettled, Notice
 from tau.agent.queue import user_message
 from tau.agent.ui import Ui
 from tau.base.errors import TauError
-from tau.base.tasks import spawn
 from tau.coding.extensions import SessionChange
 from tau.coding.session.session import Session
 
@@ -70,7 +70,7 @@ class ProgramFace:
         self._host.on_editor_text(text)
 
     def shutdown(self) -> None:
-        self._host.on_shutdown()
+        self._host.quit()
 
     async def change_session(self, change: SessionChange) -> bool:
         if change.kind == "new":
@@ -86,18 +86,34 @@ class ProgramFace:
         return True
 
 
-def start_command(host: "SessionHost", text: str) -> bool:
-    """Run the command of an extension in the background; False if the text is none."""
+def start_command(host: "SessionHost", text: str) -> asyncio.Task[None] | None:
+    """Run the command of an extension in the background; None if the text is none.
+
+    It ends in `agent_settled`: in that of a run that it joins or starts, else in its own.
+    """
     extensions = host.session.extensions
-    name = text[1:].partition(" ")[0]
-    if extensions is None or all(command.name != name for command in extensions.commands()):
-        return False
+    name = text.removeprefix("/").partition(" ")[0]
+    if extensions is None or not text.startswith("/"):
+        return None
+    if all(command.name != name for command in extensions.commands()):
+        return None
+    joins = host.busy
+    settled: list[AgentEvent] = []
+    stop = host.session.subscribe(
+        lambda event: settled.append(event) if isinstance(event, AgentSettled) else None
+    )
 
     async def run() -> None:
+        is_done = False
         try:
             await extensions.run_command(text)
+            is_done = True
         except TauError as error:
+            is_done = True
             host.emit(Notice("error", str(error)))
+        finally:
+            stop()
+            if not (joins or settled or host.busy):
+                host.emit(AgentSettled(aborted=not is_done))
 
-    spawn(host.tasks, run())
-    return True
+    return host.start_command(run())

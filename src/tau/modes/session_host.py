@@ -3,7 +3,7 @@
 import asyncio
 import os
 from binascii import a2b_base64
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,8 @@ class SessionHost:
         self._session: Session | None = None
         self._services = AsyncExitStack()
         self.run: asyncio.Task[Outcome | None] | None = None  # its result is None if it failed
+        self.commands: set[asyncio.Task[None]] = set()  # of extensions
+        self._is_quitting = False
         self._idle_work: asyncio.Task[None] | None = None
         self.stop_watching: Callable[[], None] = lambda: None  # subagents, for the program
         self._key_owner = ""
@@ -160,8 +162,22 @@ class SessionHost:
         supplies.discovery.refresh()
         return supplies.expand(text)
 
+    def start_command(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run a command of an extension beside the agent; `abort` and `close` cancel it."""
+        task = spawn(self.tasks, work)
+        self.commands.add(task)
+        task.add_done_callback(self._command_ended)
+        return task
+
+    def quit(self) -> None:
+        """Call `on_shutdown` once the run and the commands of extensions have ended."""
+        self._is_quitting = True
+        if self.run is None and not self.commands:
+            self.on_shutdown()
+
     async def abort(self) -> None:
         """Stop the agent and wait until it is idle; queued messages stay for the next prompt."""
+        await self._end_commands()
         self.session.retry.cancel_wait()
         await self.session.activities.end_run()
         if (run := self.run) is not None:
@@ -169,6 +185,7 @@ class SessionHost:
 
     async def close(self) -> None:
         """Stop all work, record it, and close the session."""
+        await self._end_commands()
         session, self._session = self._session, None
         services, self._services = self._services, AsyncExitStack()
         self._end_idle_work()
@@ -220,6 +237,8 @@ class SessionHost:
             self.emit(Notice("error", text))
         finally:
             self.run = None
+            if self._is_quitting:
+                self.quit()
         if session is self._session:
             self.answer_results(session)
             if self.run is None:
@@ -230,6 +249,17 @@ class SessionHost:
         """Start a turn on results of background jobs and notes of extensions, if the agent is idle."""
         if session is self._session and self.run is None and job_results.may_continue(session):
             self._start(session, lambda current: current.go_on(results=True))
+
+    def _command_ended(self, task: asyncio.Task[None]) -> None:
+        self.commands.discard(task)
+        if self._is_quitting:
+            self.quit()
+
+    async def _end_commands(self) -> None:
+        for task in self.commands:
+            task.cancel()
+        if self.commands:
+            await asyncio.wait(self.commands)
 
     def _end_idle_work(self) -> None:
         if self._idle_work is not None:
