@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 
+import msgspec
 import pytest
 from acp.client.connection import ClientSideConnection
 
@@ -93,6 +94,20 @@ def test_end_of_input_does_not_wait_for_a_command(extended: Program) -> None:
     ran = extended.run("--mode", "rpc", *FAKE, stdin='{"type":"prompt","message":"/sleep"}\n')
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.endswith('{"type":"agent_settled","aborted":true}\n')
+
+
+def test_end_of_input_does_not_wait_for_a_server(tau: Program) -> None:
+    (tau.home / "mcp.json").write_text('{"mcpServers":{"hung":{"command":"sleep","args":["600"]}}}')
+    child = subprocess.Popen(
+        [*TAU, "--mode", "rpc", *FAKE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tau.project
+    )
+    assert child.stdin is not None and child.stdout is not None
+    child.stdin.write(b'{"id":"1","type":"mcp","words":["test","hung"]}\n')
+    child.stdin.close()
+    *_, answer, _ = map(msgspec.json.decode, child.stdout)
+    child.stdout.close()
+    assert child.wait(HANG_S) == 0
+    assert (answer["id"], answer["code"]) == ("1", "aborted")
 
 
 def test_command_of_an_extension_ends_the_turn_in_an_editor(extended: Program) -> None:

@@ -28,6 +28,7 @@ from tau.modes.session_host import SessionHost
 from tau.sdk import SessionOptions
 
 PARSE = "parse"
+ENDING_S = 0.2
 
 # What decoding raises, the last one for deep nesting.
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -79,6 +80,7 @@ class _Server:
         self.host.on_shutdown = lines.close
         self.host.on_editor_text = self._ui.set_editor_text
         self._link = RpcHostLink(self.host, self._send)
+        self._slow: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> int:
         try:
@@ -97,10 +99,20 @@ class _Server:
                     await self._take(line.encode("utf-8", "surrogatepass"))
         finally:
             await self.host.close()
+            await self._end_slow()
             self._writer.flush()
         if self._writer.failure is not None:
             raise self._writer.failure
         return NOBODY_READS if self._writer.gone else DONE
+
+    async def _end_slow(self) -> None:
+        """What the session did is over; cancel what waits for something else, such as a server."""
+        if self._slow:
+            await asyncio.wait(self._slow, timeout=ENDING_S)
+        for task in self._slow:
+            task.cancel()
+        if self._slow:
+            await asyncio.wait(self._slow)
 
     def _event(self, event: AgentEvent) -> None:
         self._writer.event(event)
@@ -145,7 +157,9 @@ class _Server:
             self._fail(command.name, id, f"Invalid request: {error}.", "invalid_request")
             return
         if command.slow:
-            spawn(self._tasks, self._answer(command, id, request))
+            task = spawn(self._tasks, self._answer(command, id, request))
+            self._slow.add(task)
+            task.add_done_callback(self._slow.discard)
             await asyncio.sleep(0)  # it begins before the next line, which may stop it
         else:
             await self._answer(command, id, request)
@@ -159,6 +173,9 @@ class _Server:
             self._fail(command.name, id, str(error))
         except Aborted:
             self._fail(command.name, id, "Aborted.", "aborted")
+        except asyncio.CancelledError:
+            self._fail(command.name, id, "Aborted.", "aborted")
+            raise
         except Exception as error:
             log.error(f"The command {command.name} failed.", error)
             self._fail(command.name, id, f"The command failed unexpectedly: {error!r}.", "internal")
