@@ -142,16 +142,13 @@ def read_events(response: Response) -> EventReader[SseEvent]:
 
 def decode_event(decoder: Decoder[T], data: bytes) -> T:
     """Decode an event's JSON. Bad characters (not UTF-8, lone surrogates) are replaced."""
+    text = data.decode("utf-8", "replace")
     try:
-        return decoder.decode(data)
-    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        text = data.decode("utf-8", "replace")
-        try:
-            return decode_json(decoder, text)
-        except (DecodeError, RecursionError):
-            excerpt = shortened(text, EXCERPT_CHARS)
-            message = f"The server sent an invalid event ({error}): {excerpt!r}."
-            raise ProviderError(message, retryable=True, kind="bug") from error
+        return decode_json(decoder, text)
+    except (DecodeError, RecursionError) as error:
+        excerpt = shortened(text, EXCERPT_CHARS)
+        message = f"The server sent an invalid event ({error}): {excerpt!r}."
+        raise ProviderError(message, retryable=True, kind="bug") from error
 
 
 def event_decoder(decoder: Decoder[T], empty: T) -> Callable[[bytes], T]:

@@ -1,16 +1,13 @@
 """`tau acp`: keeps stdout for the protocol and serves an editor."""
 
-import os
 from contextlib import closing
 
-from tau.base import log
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.cli.parse import ParsedArgs
 from tau.cli.rpc import MAX_LINE_BYTES, reserve_stdout
 from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN
-from tau.config.paths import user_paths
 from tau.modes.line_input import LineReader
 from tau.modes.rpc.queued_output import QueuedOutput
 from tau.sdk import SessionOptions
@@ -31,7 +28,6 @@ async def run(parsed: ParsedArgs, options: SessionOptions, signals: Signals) -> 
         if (error.name or "").partition(".")[0] != "acp":
             raise
         raise UsageError(MISSING) from None
-    log.to(user_paths(os.environ).logs)
     lines = LineReader(STDIN, MAX_LINE_BYTES)
     signals.stop = lines.close
     with closing(QueuedOutput(reserve_stdout(), on_over=lines.close)) as out:

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tau.agent.events import AgentEvent, AgentSettled, Notice
+from tau.agent.events import AgentSettled, Notice
 from tau.agent.queue import user_message
 from tau.agent.ui import Ui
 from tau.base.errors import TauError
+from tau.base.tasks import spawn
 from tau.coding.extensions import SessionChange
 from tau.coding.session.session import Session
 
@@ -70,7 +71,7 @@ class ProgramFace:
         self._host.on_editor_text(text)
 
     def shutdown(self) -> None:
-        self._host.quit()
+        spawn(self._host.tasks, self._host.quit())
 
     async def change_session(self, change: SessionChange) -> bool:
         if change.kind == "new":
@@ -92,28 +93,21 @@ def start_command(host: "SessionHost", text: str) -> asyncio.Task[None] | None:
     It ends in `agent_settled`: in that of a run that it joins or starts, else in its own.
     """
     extensions = host.session.extensions
-    name = text.removeprefix("/").partition(" ")[0]
-    if extensions is None or not text.startswith("/"):
+    name = text[1:].partition(" ")[0]
+    if extensions is None or text[:1] != "/" or all(one.name != name for one in extensions.commands()):
         return None
-    if all(command.name != name for command in extensions.commands()):
-        return None
-    joins = host.busy
-    settled: list[AgentEvent] = []
-    stop = host.session.subscribe(
-        lambda event: settled.append(event) if isinstance(event, AgentSettled) else None
-    )
+    joins, runs = host.busy, host.runs
 
     async def run() -> None:
-        is_done = False
+        is_aborted = True
         try:
             await extensions.run_command(text)
-            is_done = True
+            is_aborted = False
         except TauError as error:
-            is_done = True
+            is_aborted = False
             host.emit(Notice("error", str(error)))
         finally:
-            stop()
-            if not (joins or settled or host.busy):
-                host.emit(AgentSettled(aborted=not is_done))
+            if not joins and host.runs == runs:
+                host.emit(AgentSettled(is_aborted))
 
     return host.start_command(run())

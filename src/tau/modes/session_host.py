@@ -63,8 +63,8 @@ class SessionHost:
         self._session: Session | None = None
         self._services = AsyncExitStack()
         self.run: asyncio.Task[Outcome | None] | None = None  # its result is None if it failed
+        self.runs = 0  # begun
         self.commands: set[asyncio.Task[None]] = set()  # of extensions
-        self._is_quitting = False
         self._idle_work: asyncio.Task[None] | None = None
         self.stop_watching: Callable[[], None] = lambda: None  # subagents, for the program
         self._key_owner = ""
@@ -164,16 +164,15 @@ class SessionHost:
 
     def start_command(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run a command of an extension beside the agent; `abort` and `close` cancel it."""
-        task = spawn(self.tasks, work)
-        self.commands.add(task)
-        task.add_done_callback(self._command_ended)
+        self.commands.add(task := spawn(self.tasks, work))
+        task.add_done_callback(self.commands.discard)
         return task
 
-    def quit(self) -> None:
+    async def quit(self) -> None:
         """Call `on_shutdown` once the run and the commands of extensions have ended."""
-        self._is_quitting = True
-        if self.run is None and not self.commands:
-            self.on_shutdown()
+        while working := {*self.commands, *filter(None, (self.run,))}:
+            await asyncio.wait(working)
+        self.on_shutdown()
 
     async def abort(self) -> None:
         """Stop the agent and wait until it is idle; queued messages stay for the next prompt."""
@@ -218,6 +217,7 @@ class SessionHost:
 
     def _start(self, session: Session, work: Callable[[Session], Awaitable[Outcome]]) -> None:
         self._end_idle_work()
+        self.runs += 1
         self.run = spawn(self.tasks, self._run_to_end(session, work))
 
     async def _run_to_end(
@@ -237,8 +237,6 @@ class SessionHost:
             self.emit(Notice("error", text))
         finally:
             self.run = None
-            if self._is_quitting:
-                self.quit()
         if session is self._session:
             self.answer_results(session)
             if self.run is None:
@@ -250,16 +248,10 @@ class SessionHost:
         if session is self._session and self.run is None and job_results.may_continue(session):
             self._start(session, lambda current: current.go_on(results=True))
 
-    def _command_ended(self, task: asyncio.Task[None]) -> None:
-        self.commands.discard(task)
-        if self._is_quitting:
-            self.quit()
-
     async def _end_commands(self) -> None:
         for task in self.commands:
             task.cancel()
-        if self.commands:
-            await asyncio.wait(self.commands)
+        await asyncio.gather(*self.commands, return_exceptions=True)
 
     def _end_idle_work(self) -> None:
         if self._idle_work is not None:

@@ -150,10 +150,8 @@ class AcpDialogs:
             answer = await self._client.request_permission(self._session_id(), update, options)
         except asyncio.CancelledError:
             raise
-        except ValueError as error:
-            raise ToolError(INVALID) from error
         except Exception as error:
-            raise ToolError(DEAD.format(error=error)) from error
+            raise ToolError(INVALID if isinstance(error, ValueError) else DEAD.format(error=error)) from error
         known = {option.option_id for option in options}
         outcome = answer.outcome
         chosen = outcome.option_id if isinstance(outcome, a.AllowedOutcome) else None

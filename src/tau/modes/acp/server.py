@@ -5,7 +5,6 @@ import logging
 
 from acp import AgentSideConnection
 
-from tau.base import log
 from tau.modes.acp.agent import AcpAgent
 from tau.modes.acp.transport import LineTransport
 from tau.modes.exit_status import DONE, NOBODY_READS
@@ -14,18 +13,10 @@ from tau.modes.output_stream import OutputStream
 from tau.sdk import SessionOptions
 
 
-class LibraryLog(logging.Handler):
-    """Keeps what the library reports, such as unknown notifications, from stderr, which editors show."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        log.warning(f"ACP: {record.getMessage()}", record.exc_info[1] if record.exc_info else None)
-
-
 async def run(options: SessionOptions, lines: LineReader, out: OutputStream) -> int:
     """Serve until the input ends; returns the exit code. Raises TauError if the output cannot be written."""
     transport = LineTransport(lines, out)
-    reports = LibraryLog()
-    logging.getLogger().addHandler(reports)
+    logging.getLogger().addHandler(logging.NullHandler())  # editors show stderr: no trace of what they send
     async with asyncio.TaskGroup() as tasks:
         agent = AcpAgent(options, transport, tasks)
         connection = AgentSideConnection(agent, transport, listening=False, use_unstable_protocol=True)
@@ -34,7 +25,6 @@ async def run(options: SessionOptions, lines: LineReader, out: OutputStream) -> 
         finally:
             await connection.close()  # no request opens another session
             await agent.close()
-            logging.getLogger().removeHandler(reports)
     if transport.failure is not None:
         raise transport.failure
     return NOBODY_READS if out.gone else DONE

@@ -64,13 +64,11 @@ class LineTransport:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             await self._refuse(None, PARSE_ERROR, f"Invalid line: {error}.")
             return None
-        id = message.get("id") if isinstance(message, dict) else None
         if problem := _problem(message):
-            known = id if isinstance(id, str | int) else None
-            await self._refuse(known, INVALID_REQUEST, problem)
+            id = message.get("id") if isinstance(message, dict) else None
+            await self._refuse(id if isinstance(id, str | int) else None, INVALID_REQUEST, problem)
             return None
-        whole: Message = message if message.get("params") is not None else {**message, "params": {}}
-        return whole
+        return {"params": {}, **message}
 
     async def _refuse(self, id: str | int | None, code: int, text: str) -> None:
         await self.send({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}})

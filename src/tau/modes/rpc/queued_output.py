@@ -50,7 +50,6 @@ class QueuedOutput(OutputStream):
 
     def close(self) -> None:
         """Write what is left, unless the reader has stopped reading."""
-        self._loop.remove_reader(self.fd)
         with self._changed:
             self._closed = True
             self._changed.notify_all()

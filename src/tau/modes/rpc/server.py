@@ -28,7 +28,6 @@ from tau.modes.session_host import SessionHost
 from tau.sdk import SessionOptions
 
 PARSE = "parse"
-ENDING_S = 0.2
 
 # What decoding raises, the last one for deep nesting.
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -99,20 +98,13 @@ class _Server:
                     await self._take(line.encode("utf-8", "surrogatepass"))
         finally:
             await self.host.close()
-            await self._end_slow()
+            if self._lines.closed:  # not at the end of the input: nobody waits for an answer
+                for task in self._slow:
+                    task.cancel()
             self._writer.flush()
         if self._writer.failure is not None:
             raise self._writer.failure
         return NOBODY_READS if self._writer.gone else DONE
-
-    async def _end_slow(self) -> None:
-        """What the session did is over; cancel what waits for something else, such as a server."""
-        if self._slow:
-            await asyncio.wait(self._slow, timeout=ENDING_S)
-        for task in self._slow:
-            task.cancel()
-        if self._slow:
-            await asyncio.wait(self._slow)
 
     def _event(self, event: AgentEvent) -> None:
         self._writer.event(event)
@@ -157,8 +149,7 @@ class _Server:
             self._fail(command.name, id, f"Invalid request: {error}.", "invalid_request")
             return
         if command.slow:
-            task = spawn(self._tasks, self._answer(command, id, request))
-            self._slow.add(task)
+            self._slow.add(task := spawn(self._tasks, self._answer(command, id, request)))
             task.add_done_callback(self._slow.discard)
             await asyncio.sleep(0)  # it begins before the next line, which may stop it
         else:
@@ -173,9 +164,6 @@ class _Server:
             self._fail(command.name, id, str(error))
         except Aborted:
             self._fail(command.name, id, "Aborted.", "aborted")
-        except asyncio.CancelledError:
-            self._fail(command.name, id, "Aborted.", "aborted")
-            raise
         except Exception as error:
             log.error(f"The command {command.name} failed.", error)
             self._fail(command.name, id, f"The command failed unexpectedly: {error!r}.", "internal")

@@ -81,14 +81,10 @@ class ClientDialogs(RpcUi):
     def can_take(self, response: UiResponse) -> bool:
         """Whether the answer fits the open question: a typing error must not decline a call."""
         question = self.open[response.id]
-        if response.cancelled:
-            return True
-        if question.method == "confirm":
-            return response.confirmed is not None
-        if question.method != "select":
-            return response.value is not None
         choices = [] if question.approval is UNSET else [one.value for one in question.approval.choices]
-        return response.value in [*(question.options or ()), *choices]
+        given = response.confirmed if question.method == "confirm" else response.value
+        is_known = question.method != "select" or given in [*(question.options or ()), *choices]
+        return response.cancelled or (given is not None and is_known)
 
     def answer(self, response: UiResponse) -> None:
         """A question that is not open ignores its answer. Dismissing an approval stops the run."""
