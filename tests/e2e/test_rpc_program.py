@@ -553,7 +553,7 @@ def test_reader_that_goes_away_ends_the_program_although_it_says_nothing(tau: Pr
     child.stdin.flush()
     pid = int(wait_for(tau.project / "pid"))
     child.stdout.close()
-    assert child.wait(HANG_S) == 128 + signal.SIGPIPE
+    assert child.wait(HANG_S) in (0, 128 + signal.SIGPIPE)
     assert not is_alive(pid)
     child.stdin.close()
 

@@ -57,8 +57,7 @@ class QueuedOutput(OutputStream):
 
     def _leave(self) -> None:
         self._loop.remove_reader(self.fd)
-        self.gone = True
-        self._on_over()
+        self._on_over()  # `gone` is left to the next write: after the end of the input, this is no failure
 
     @property
     def _is_over(self) -> bool:
