@@ -71,7 +71,13 @@ class ProgramFace:
         self._host.on_editor_text(text)
 
     def shutdown(self) -> None:
-        spawn(self._host.tasks, self._host.quit())
+        spawn(self._host.tasks, self._quit())
+
+    async def _quit(self) -> None:
+        """After the run, and the commands of extensions."""
+        while working := {*self._host.commands, *filter(None, (self._host.run,))}:
+            await asyncio.wait(working)
+        self._host.on_shutdown()
 
     async def change_session(self, change: SessionChange) -> bool:
         if change.kind == "new":
@@ -110,4 +116,6 @@ def start_command(host: "SessionHost", text: str) -> asyncio.Task[None] | None:
             if not joins and host.runs == runs:
                 host.emit(AgentSettled(is_aborted))
 
-    return host.start_command(run())
+    host.commands.add(task := spawn(host.tasks, run()))
+    task.add_done_callback(host.commands.discard)
+    return task

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from binascii import a2b_base64
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ class SessionHost:
         self._services = AsyncExitStack()
         self.run: asyncio.Task[Outcome | None] | None = None  # its result is None if it failed
         self.runs = 0  # begun
-        self.commands: set[asyncio.Task[None]] = set()  # of extensions
+        self.commands: set[asyncio.Task[None]] = set()  # of extensions, which run beside the agent
         self._idle_work: asyncio.Task[None] | None = None
         self.stop_watching: Callable[[], None] = lambda: None  # subagents, for the program
         self._key_owner = ""
@@ -162,21 +162,9 @@ class SessionHost:
         supplies.discovery.refresh()
         return supplies.expand(text)
 
-    def start_command(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run a command of an extension beside the agent; `abort` and `close` cancel it."""
-        self.commands.add(task := spawn(self.tasks, work))
-        task.add_done_callback(self.commands.discard)
-        return task
-
-    async def quit(self) -> None:
-        """Call `on_shutdown` once the run and the commands of extensions have ended."""
-        while working := {*self.commands, *filter(None, (self.run,))}:
-            await asyncio.wait(working)
-        self.on_shutdown()
-
     async def abort(self) -> None:
         """Stop the agent and wait until it is idle; queued messages stay for the next prompt."""
-        await self._end_commands()
+        await _cancel(self.commands)
         self.session.retry.cancel_wait()
         await self.session.activities.end_run()
         if (run := self.run) is not None:
@@ -184,7 +172,7 @@ class SessionHost:
 
     async def close(self) -> None:
         """Stop all work, record it, and close the session."""
-        await self._end_commands()
+        await _cancel(self.commands)
         session, self._session = self._session, None
         services, self._services = self._services, AsyncExitStack()
         self._end_idle_work()
@@ -248,15 +236,16 @@ class SessionHost:
         if session is self._session and self.run is None and job_results.may_continue(session):
             self._start(session, lambda current: current.go_on(results=True))
 
-    async def _end_commands(self) -> None:
-        for task in self.commands:
-            task.cancel()
-        await asyncio.gather(*self.commands, return_exceptions=True)
-
     def _end_idle_work(self) -> None:
         if self._idle_work is not None:
             self._idle_work.cancel()
             self._idle_work = None
+
+
+async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _close(session: Session | None, services: AsyncExitStack) -> None:
