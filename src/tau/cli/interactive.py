@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tau.base.late import late
+from tau.base.stdio import OwnStdout
 from tau.cli import timing
 from tau.cli.parse import ParsedArgs
 from tau.cli.working_folder import config_files, flag_settings, is_home, resolve_working_folder
@@ -43,7 +44,6 @@ NEEDED = (
     late("tau.cli.launch"),
 )
 
-STDOUT = 1
 HOME_REMARK = "This is your home folder, not a project; start tau in your project folder, or use --cwd DIR."
 
 
@@ -74,7 +74,7 @@ def run(parsed: ParsedArgs) -> int:
 def _print_exit_message(words: str) -> None:
     if words:
         with suppress(OSError):  # the terminal may be gone
-            os.write(STDOUT, f"{words}\n".encode())
+            os.write(OwnStdout.fd, f"{words}\n".encode())
 
 
 async def _run(

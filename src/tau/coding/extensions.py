@@ -117,7 +117,14 @@ class SessionExtensions(Protocol):
     def commands(self) -> Sequence[ExtensionCommand]: ...
     def shortcuts(self) -> Sequence[ExtensionShortcut]: ...
     async def run_command(self, text: str) -> bool:
-        """Run `/name arguments`; False if no extension has this command. Raises TauError if it fails."""
+        """Run `/name arguments`; False if no extension has this command. Raises TauError if it fails.
+
+        It is an activity of the session, which Escape stops.
+        """
+        ...
+
+    def stop_commands(self) -> None:
+        """Stop those that run now."""
         ...
 
     async def settle(self) -> None:

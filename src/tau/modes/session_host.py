@@ -163,6 +163,8 @@ class SessionHost:
     async def abort(self) -> None:
         """Stop the agent and wait until it is idle; queued messages stay for the next prompt."""
         self.session.retry.cancel_wait()
+        if self.session.extensions is not None:
+            self.session.extensions.stop_commands()
         await self.session.activities.end_run()
         if (run := self.run) is not None:
             await asyncio.wait((run,))

@@ -7,10 +7,12 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tau.agent.abort import Abort, Aborted
 from tau.agent.events import AgentEvent
 from tau.agent.loop_owner import Complete
 from tau.ai.model import Model
 from tau.base.files import modified_ns
+from tau.base.tasks import run_until_aborted
 from tau.coding.context import CodingWorld
 from tau.coding.extensions import ExtensionCommand, ExtensionShortcut, Face
 from tau.ext.extensions import events as x
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from tau.coding.session.session import Session
 
 WATCH_S = 0.5
+STOP_LIMIT_S = 0.1
+"""For a command that Escape stops, to end on its own."""
 SETTLE_S = 10.0
 """For handlers of the last events, before a session closes."""
 
@@ -47,10 +51,11 @@ class ExtensionHost(SessionLink):
         self.stop_reason: x.StopReason = "quit"
         self.running_command: ContextVar[str] = ContextVar("running_command", default="")
         self._services = AsyncExitStack()
+        self._commands: set[Abort] = set()
 
     async def load(self) -> None:
         """Load the extensions, before there is a session."""
-        self._services.enter_context(StreamGuard.installed())
+        self._services.enter_context(StreamGuard.installed(self.options.paths.logs))
         self.group = await self._services.enter_async_context(asyncio.TaskGroup())
         await self.set.load_all()
 
@@ -138,12 +143,27 @@ class ExtensionHost(SessionLink):
         for extension in self._active():
             if (function := extension.command_functions.get(name)) is not None:
                 self.running_command.set(name)
-                context = ExtensionCommandContext(self, extension)
-                await self.calls.call(
-                    extension, f"command:{name}", function, rest.strip(), context, limit_s=NO_LIMIT_S
-                )
+                await self._run_stoppable(extension, name, function, rest.strip())
                 return True
         return False
+
+    async def _run_stoppable(
+        self, extension: Extension, name: str, function: Callable[..., Any], words: str
+    ) -> None:
+        async with AsyncExitStack() as stoppable:
+            context = ExtensionCommandContext(self, extension, stoppable)
+            abort = stoppable.enter_context(self.require_session().activities.begin())
+            self._commands.add(abort)
+            stoppable.callback(self._commands.discard, abort)
+            work = self.calls.call(extension, f"command:{name}", function, words, context, limit_s=NO_LIMIT_S)
+            try:
+                await run_until_aborted(work, abort.scope(), STOP_LIMIT_S)
+            except Aborted:
+                self.notify(f"Stopped /{name}.", "info")
+
+    def stop_commands(self) -> None:
+        for abort in tuple(self._commands):
+            abort.abort()
 
     async def run_shortcut(self, extension: Extension, key: str, function: Callable[..., Any]) -> None:
         await self.calls.call(extension, f"shortcut:{key}", function, self.context(extension))

@@ -16,6 +16,7 @@ from tau.base.late import late
 from tau.base.programs import find_program
 from tau.base.run import LocalRunner, Process, Pty, Runner, secret_environ
 from tau.base.sizes import MIB, format_bytes
+from tau.base.stdio import OwnStdout
 from tau.base.tasks import spawn
 
 shlex = late("shlex")
@@ -139,13 +140,13 @@ def _resize(tty_file: Path) -> None:
 
 def _show(data: bytes) -> None:
     with suppress(OSError):  # reading keys detects a closed terminal
-        os.set_blocking(1, True)
-        write_all(1, data)
+        os.set_blocking(OwnStdout.fd, True)
+        write_all(OwnStdout.fd, data)
 
 
 def _size() -> tuple[int, int]:
     try:
-        columns, rows = os.get_terminal_size(1)
+        columns, rows = os.get_terminal_size(OwnStdout.fd)
     except OSError:
         return 80, 24
     return columns or 80, rows or 24
