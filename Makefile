@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?=
 PYTHONS := python3.14 python3.13 python3.12 python3.11 python3
-PACKAGES := tmux bwrap=bubblewrap strace openssl rg=ripgrep ssh=openssh-client /usr/sbin/sshd=openssh-server zsh fish mksh busybox sshfs fuse-overlayfs chromium prosody gh
+PACKAGES := tmux bwrap=bubblewrap strace openssl rg=ripgrep ssh=openssh-client /usr/sbin/sshd=openssh-server zsh fish mksh busybox sshfs fuse-overlayfs chromium prosody gh /usr/sbin/mkfs.xfs=xfsprogs
 # Two more than cores: tests wait for other programs a third of the time.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 ARGS ?=

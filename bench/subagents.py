@@ -45,6 +45,8 @@ async def agents(folder: Path, count: int) -> dict[str, float]:
         team = session.team()
         watcher = asyncio.ensure_future(watch_loop(worst))
         await asyncio.gather(*(team.run(TaskOrder(agent="task", text="work"), "") for _ in range(100)))
+        play.requests.clear()
+        play.agent_requests.clear()
         gc.collect()
         after_100, open_100 = resident_mib(), descriptors()
         began = time.process_time()
@@ -53,6 +55,8 @@ async def agents(folder: Path, count: int) -> dict[str, float]:
         for _ in range(0, count - 100, 100):
             await asyncio.gather(*(team.run(TaskOrder(agent="task", text="work"), "") for _ in range(100)))
         cpu = (time.process_time() - began) / max(count - 100, 1)
+        play.requests.clear()  # the script's own record
+        play.agent_requests.clear()
         gc.collect()
         watcher.cancel()
         return {

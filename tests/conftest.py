@@ -23,7 +23,7 @@ from hypothesis import settings
 from tau.base import secrets
 from tau.base.late import late
 from tau.base.sizes import MIB
-from tests.support import memory
+from tests.support import forked, memory
 from tests.support.forked import ForkServer
 
 weights = late("tau.ai.local.weights")
@@ -333,7 +333,8 @@ def isolation(request: pytest.FixtureRequest) -> Iterator[None]:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    left = child_pids() - children
+    forked.reap_adopted()
+    left = child_pids() - children - forked.adopted()
     if left:
         left = outlasting(left)
         HARNESS.offences += [f"it left a child process: {end(pid)}" for pid in sorted(left)]

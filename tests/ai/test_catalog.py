@@ -149,6 +149,8 @@ def test_bundled_tables_are_usable() -> None:
         ("y:free", "openrouter/x/y:free"),
         ("claude-*", "anthropic/claude-haiku-9"),
         ("llama-3.3-70b", "openrouter/meta/llama-3.3-70b"),
+        ("openai", "openai/gpt-5.4"),  # the provider's, not what others call openai/...
+        ("Anthropic", "anthropic/claude-opus-4-6"),  # its default
     ],
 )
 def test_typed_pattern_finds_the_intended_model(catalog: Catalog, pattern: str, expected: str) -> None:
@@ -303,6 +305,22 @@ def test_enabled_id_means_neither_longer_ones_nor_those_without_a_key(catalog: C
 def test_words_of_a_name_may_come_in_any_order(catalog: Catalog) -> None:
     assert picked(pick_model(catalog, "4-6 sonnet")) == "anthropic/claude-sonnet-4-6"
     assert keys(find_models(catalog, "mini gpt")) == ["openai/gpt-5-mini"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("GPT 5.4", "openai/gpt-5.4"),  # not only of the provider whose table writes the name with a space
+        (
+            "gpt-5.4*",
+            "openai/gpt-5.4",
+        ),  # ids before names such as venice's GPT-5.4, whose id is openai-gpt-54
+        ("*opus-4-6*", "anthropic/claude-opus-4-6"),  # Amazon's -v1 is no newer version
+        ("Claude Sonnet 4.6", "anthropic/claude-sonnet-4-6"),
+    ],
+)
+def test_vendor_comes_before_resellers_whose_names_look_newer(pattern: str, expected: str) -> None:
+    assert keys(find_models(load_catalog(), pattern))[0] == expected
 
 
 def test_name_that_could_be_several_models_is_an_error_that_lists_them(catalog: Catalog) -> None:

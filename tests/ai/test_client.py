@@ -172,7 +172,7 @@ def warnings(
         http = HttpTransport({})
         credentials = KeyCredentials(Catalog({}, []), AuthFile(Path("none.json")), LocalRunner(), {})
         client = Client(http, credentials)
-        client.warn = reported.append
+        client.warn_of_context = reported.append
         for request in requests:
             async with aclosing(client.stream(model(api, base_url=url), request)) as deltas:
                 async for _ in deltas:

@@ -8,6 +8,7 @@ import pytest
 from tau.ai.apis.anthropic_messages import build_body as anthropic
 from tau.ai.apis.openai_completions import build_body as completions
 from tau.ai.apis.openai_responses import build_body as responses
+from tau.ai.catalog import load_catalog
 from tau.ai.model import THINKING_LEVELS, Compat, Model, ThinkingLevel
 from tests.ai.dialect_client import HELLO, model
 
@@ -128,3 +129,23 @@ def test_each_server_reads_its_own_field(format: Any, on: dict[str, Any], off: d
     for level, fields in (("high", on), ("off", off)):
         sent = body(completions, speaker, level)
         assert {name: value for name, value in sent.items() if name not in usual} == fields
+
+
+@pytest.mark.parametrize("format", ["zai", "qwen", "together", "deepseek"])
+def test_level_comes_with_a_switch_where_a_model_has_levels(format: Any) -> None:
+    """GLM-5.3 has low, high and max, and only the switch was sent."""
+    glm = model("openai-completions", thinking_level_map=SOME, compat=Compat(thinking_format=format))
+    words = [body(completions, glm, level).get("reasoning_effort") for level in ("off", "low", "high", "max")]
+    assert words == [None, "low", "high", "max"]
+    plain = Compat(thinking_format=format, supports_reasoning_effort=False)
+    only_switch = model("openai-completions", thinking_level_map=SOME, compat=plain)
+    assert "reasoning_effort" not in body(completions, only_switch, "high")
+
+
+@pytest.mark.parametrize("name", ["zai/glm-5.1", "zai/glm-4.5-air", "zai-coding-plan/glm-5.1", "zai/glm-4.7"])
+def test_thinking_can_be_turned_off_at_z_ai(name: str) -> None:
+    """The models that pi-ai lacks went without the field, so GLM-5.1 thought at every level."""
+    provider, _, id = name.partition("/")
+    glm = load_catalog().model(provider, id)
+    assert glm is not None
+    assert body(completions, glm, "off")["thinking"] == {"type": "disabled"}

@@ -12,6 +12,7 @@ import pytest
 from tau.ai.apis import DIALECTS
 from tests.e2e.program import TAU, Program, wait_for
 from tests.support.fake_answers import (
+    Answer,
     Call,
     CutConnection,
     ErrorEvent,
@@ -21,6 +22,7 @@ from tests.support.fake_answers import (
     Silence,
     Status,
     Text,
+    Usage,
 )
 from tests.support.fake_dialects import BY_API
 from tests.support.limits import HANG_S
@@ -253,6 +255,15 @@ def test_refused_picture_read_by_a_tool_is_left_out_too(program: Program) -> Non
         False,
     ]
     assert program.server.problems == []
+
+
+def test_small_context_of_a_local_server_is_reported_once_in_a_resumed_session(program: Program) -> None:
+    program.server.script(*[Answer((Text("Short memory."),), Usage(input=100))] * 4)
+    runs = [
+        program.ask(*words) for words in (["hi"], ["-c", "again"], ["-c", "once more"], ["a new session"])
+    ]
+    assert [ran.stderr.count("dropped the start") for ran in runs] == [1, 0, 0, 1]
+    assert {ran.stdout for ran in runs} == {"Short memory.\n"}
 
 
 def gif() -> bytes:

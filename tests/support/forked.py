@@ -26,6 +26,30 @@ READ_AT_START = ("PYTHON", "LANG", "LC_", "TAU_TIMING")
 PREFIX = (sys.executable, "-m", "tau")
 
 
+_adopted: set[int] = set()
+"""Orphans of earlier programs that became our children during a fork."""
+
+
+def reap_adopted() -> None:
+    """Wait for those that have ended. Call it when no code waits for a child."""
+    for pid in tuple(_adopted):
+        try:
+            ended, _ = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            ended = pid
+        if ended:
+            _adopted.discard(pid)
+
+
+def adopted() -> set[int]:
+    return set(_adopted)
+
+
+def children() -> set[int]:
+    files = Path("/proc/self/task").glob("*/children")
+    return {int(pid) for file in files for pid in file.read_text().split()}
+
+
 def read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(READ_AT_START)}
 
@@ -57,12 +81,16 @@ class ForkServer:
     def fork(self, start: ProgramStart, streams: Sequence[int]) -> int:
         """The pid of a new child of ours."""
         prctl = ctypes.CDLL(None).prctl
+        before = children()
+        pid = 0
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         try:
             socket.send_fds(self._requests, [json.dumps(asdict(start)).encode()], list(streams))
-            return int(self._requests.recv(16))
+            pid = int(self._requests.recv(16))
         finally:
             prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+            _adopted.update(children() - before - {pid})
+        return pid
 
     def __enter__(self) -> "ForkServer":
         return self

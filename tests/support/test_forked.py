@@ -1,6 +1,8 @@
 """A forked tau looks like an executed one to the processes around it."""
 
+import ctypes
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 
 from tests.e2e.interactive.launcher import OK, Launcher
 from tests.e2e.program import Program, wait_for
+from tests.support import forked
 from tests.support.fake_answers import Call
 from tests.support.fake_server import FakeServer
 from tests.support.forked import ForkServer
@@ -95,3 +98,17 @@ def test_program_is_executed_if_python_itself_reads_its_environment(tau: Program
     tau.forks = forks
     assert "read" not in tau.run("--version").stderr
     assert "read" in tau.run("--version", PYTHONPATH=str(tau.project)).stderr
+
+
+def test_orphan_that_became_our_child_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    prctl = ctypes.CDLL(None).prctl
+    prctl(forked.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        orphan = int(subprocess.check_output(["sh", "-c", "sleep 0.01 >/dev/null & echo $!"]))
+    finally:
+        prctl(forked.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+    assert orphan in forked.children()
+    monkeypatch.setattr(forked, "_adopted", {orphan})
+    os.waitid(os.P_PID, orphan, os.WEXITED | os.WNOWAIT)
+    forked.reap_adopted()
+    assert not forked.adopted() and orphan not in forked.children()

@@ -3,7 +3,7 @@
 import sys
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 from msgspec import Struct
 
@@ -39,6 +39,7 @@ class Tool(Generic[P]):
     origin: ToolOrigin = BUILTIN
     aliases: tuple[str, ...] = ()  # other names that models call it by
     params: type[P]
+    _prompt: ClassVar[str]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -55,9 +56,12 @@ class Tool(Generic[P]):
     @cached_property
     def description(self) -> str:
         """The prompt, from the `.md` file beside the tool's module."""
-        source = sys.modules[type(self).__module__].__file__
-        assert source is not None
-        return Path(source).with_suffix(".md").read_text(encoding="utf-8").strip()
+        cls = type(self)
+        if "_prompt" not in vars(cls):  # once for all sessions
+            source = sys.modules[cls.__module__].__file__
+            assert source is not None
+            cls._prompt = Path(source).with_suffix(".md").read_text(encoding="utf-8").strip()
+        return cls._prompt
 
     @cached_property
     def spec(self) -> ToolSpec:

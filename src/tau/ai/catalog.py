@@ -6,6 +6,7 @@ its provider.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -184,6 +185,15 @@ def load_catalog(data: Path = DATA) -> Catalog:
 
 def load_providers(data: Path = DATA) -> dict[str, Provider]:
     """The providers whose dialect there is."""
+    return dict(_bundled_providers() if data == DATA else _read_providers(data))
+
+
+@cache
+def _bundled_providers() -> dict[str, Provider]:
+    return _read_providers(DATA)
+
+
+def _read_providers(data: Path) -> dict[str, Provider]:
     rows = json.decode((data / "providers.json").read_bytes(), type=list[Provider])
     return {row.id: row for row in rows if row.api in DIALECTS}
 

@@ -46,15 +46,16 @@ class Client(Struct):
 
     `address` is where a model's server is, for this user.
     `may_send_plain` says if the user allows a key over unencrypted HTTP to a host.
-    `warn` reports that, and a local server that reads less than it was sent: such servers silently drop the
-    start of a prompt that is too long. `on_headers` gets the headers of each response, with provider and key;
-    `on_response` its status too.
+    `warn` reports that, and `warn_of_context` a local server that reads less than it was sent: such servers
+    silently drop the start of a prompt that is too long. `on_headers` gets the headers of each response, with
+    provider and key; `on_response` its status too.
     """
 
     http: Transport
     credentials: Credentials
     timeouts: Timeouts = Timeouts()
     warn: Callable[[str], None] = lambda warning: None
+    warn_of_context: Callable[[str], None] = lambda warning: None
     may_send_plain: Callable[[Model, str], bool] = lambda model, host: False
     address: Callable[[Model], str] = lambda model: model.base_url
     on_headers: Callable[[str, str, Mapping[str, str]], None] | None = None
@@ -172,7 +173,7 @@ class Client(Struct):
         warning = context_warning(model.context_window, len(sent) // 4, read_tokens)
         if warning is not None:
             self._has_warned = True
-            self.warn(warning)
+            self.warn_of_context(warning)
 
 
 def context_warning(

@@ -16,7 +16,7 @@ difflib = late("difflib")
 NEAREST = 5  # models that an error lists
 WORD_ENDS = re.compile(r"[^a-z0-9.]+")
 DATE = re.compile(r"[-@](\d{8}|\d{4}-\d\d-\d\d|\d{4})$")
-SIZE = re.compile(r"\d+(\.\d+)?[bkm](?![a-z])")
+NO_VERSION = re.compile(r"\d+(\.\d+)?[bkm](?![a-z])|-v1$|-v\d+:\d+$")  # sizes, Amazon's revisions
 
 Rank = tuple[int, int, int, bool, list[int], int, bool]
 
@@ -24,10 +24,15 @@ Rank = tuple[int, int, int, bool, list[int], int, bool]
 def search(
     catalog: Catalog, name: str, thinking: ThinkingLevel | None, provider: str | None, prefer: Sequence[str]
 ) -> ModelMatch:
-    """The model that is not named exactly. Raises UsageError if there is none, or no best one."""
+    """The model that is not named exactly; a provider means its default. Raises UsageError if none fits."""
     if provider is not None and catalog.provider(provider) is None:
         raise UsageError(_unknown_provider(catalog, provider))
     ranked = _ranked(catalog, name, provider, prefer) if name else []
+    owner = catalog.provider(name) if provider is None else None
+    if owner is not None and not (ranked and ranked[0][0][0] <= 1):
+        if default := catalog.model(owner.id, owner.default_model):
+            return ModelMatch(default, thinking=thinking)
+        ranked = _ranked(catalog, f"{name}/", None, prefer)
     if not ranked:
         return ModelMatch(unlisted_model(catalog, name, provider), known=False, thinking=thinking)
     rank, model = ranked[0]
@@ -69,7 +74,7 @@ def models_in_order(
 def _ranked(
     catalog: Catalog, pattern: str, provider: str | None, prefer: Sequence[str]
 ) -> list[tuple[Rank, Model]]:
-    wanted = pattern.strip().lower()
+    wanted = _spelling(pattern.strip())
     glob = any(letter in wanted for letter in "*?[")
     owner = catalog.provider(provider) if provider else None
     if provider and owner is None:
@@ -89,7 +94,7 @@ def _ranked(
 
 def _match(model: Model, wanted: str, words: Sequence[str]) -> tuple[int, int] | None:
     """Match quality: 0 with provider, 1 exact, 2 prefix, 3 word, 4 substring, 5 all words; then finer."""
-    id, name = model.id.lower(), model.name.lower()
+    id, name = model.id.lower(), _spelling(model.name)
     tail = id.rpartition("/")[2]
     owner, slash, rest = wanted.partition("/")
     if slash and owner == model.provider.lower():
@@ -99,7 +104,7 @@ def _match(model: Model, wanted: str, words: Sequence[str]) -> tuple[int, int] |
             return 2, 0
         if rest in id or rest in name:
             return _match_part(id, name, rest), 0
-    if wanted in (id, tail):
+    if wanted in (id, tail, name):
         return 1, int(id != wanted)
     if id.startswith(wanted) or tail.startswith(wanted):
         return 2, int(not id.startswith(wanted))
@@ -119,8 +124,14 @@ def _match_part(id: str, name: str, wanted: str) -> int:
 
 def _match_glob(model: Model, wanted: str) -> tuple[int, int] | None:
     id = model.id.lower()
-    names = (id, f"{model.provider.lower()}/{id}", model.name.lower())
-    return (2, 0) if any(fnmatchcase(name, wanted) for name in names) else None
+    if fnmatchcase(id, wanted) or fnmatchcase(f"{model.provider.lower()}/{id}", wanted):
+        return 2, 0
+    return (3, 0) if fnmatchcase(_spelling(model.name), wanted) else None
+
+
+def _spelling(text: str) -> str:
+    """`GPT 5.4` means gpt-5.4."""
+    return text.lower().replace(" ", "-")
 
 
 def _preference(
@@ -130,7 +141,7 @@ def _preference(
     provider = catalog.providers.get(model.provider)
     date = DATE.search(model.id)
     bare = model.id[: date.start()] if date else model.id
-    numbers = [-int(number) for number in re.findall(r"\d+", SIZE.sub("", bare.lower()))][:4]
+    numbers = [-int(number) for number in re.findall(r"\d+", NO_VERSION.sub("", bare.lower()))][:4]
     return (
         date is not None,
         numbers + [0] * (4 - len(numbers)),

@@ -9,6 +9,7 @@ from msgspec import Struct
 from tau.ai.apis import retry_after
 
 MAX_LIMITS = 16
+MAX_DELAY_S = 366 * 86_400  # a reset later than that is a mistake
 _UNIFIED = re.compile(r"anthropic-ratelimit-unified-(\w+)-(utilization|reset)")
 _ANTHROPIC = re.compile(r"anthropic-ratelimit-((?:\w+-)?(?:requests|tokens))-(limit|remaining|reset)")
 _USUAL = re.compile(r"x-ratelimit-(limit|remaining|reset)((?:-[\w-]+)?)")
@@ -87,7 +88,7 @@ def _reset(values: Mapping[str, str], now_ms: int) -> int:
         return now_ms + int(number)
     text = text or values.get("reset") or values.get("reset-at") or values.get("reset-after-seconds")
     delay_s = None if text is None else retry_after.delay_until(text, now_ms / 1000)
-    return 0 if delay_s is None else now_ms + int(delay_s * 1000)
+    return 0 if delay_s is None or delay_s > MAX_DELAY_S else now_ms + int(delay_s * 1000)
 
 
 def _span(name: str) -> str:

@@ -286,7 +286,7 @@ def _temporary(folder: Path, mode: int) -> tuple[Path, int]:
     The few possible names are tried in a fixed order. So the next write to a folder finds a file left by a
     killed process without listing the folder: nobody holds its lock.
     """
-    names = iter([folder / f".tau-{number}.tmp" for number in range(_TEMP_NAMES)])
+    names = (folder / f".tau-{number}.tmp" for number in range(_TEMP_NAMES))
     for temp in names:
         fd = _create_locked(temp, mode)
         if fd is not None:

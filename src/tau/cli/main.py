@@ -114,6 +114,7 @@ def run(argv: list[str]) -> int:
 def run_interactive(parsed: "ParsedArgs") -> int:
     timing.mark("interpreter startup")
     gc.disable()
+    import_msgspec()
     begin = interactive.run
     gc.freeze()
     gc.enable()
@@ -124,6 +125,7 @@ def run_interactive(parsed: "ParsedArgs") -> int:
 def run_mode(parsed: "ParsedArgs", mode: "Mode") -> int:
     timing.mark("interpreter startup")
     gc.disable()  # imports stay: garbage collection would take a tenth of the startup
+    import_msgspec()
     if timing.ON:
         for module in (asyncio, msgspec, sdk):
             timing.mark(f"import of {module.__name__}")  # the first access imports a late module
@@ -134,6 +136,14 @@ def run_mode(parsed: "ParsedArgs", mode: "Mode") -> int:
     code = begin(parsed, mode)
     gc.freeze()  # the process ends, and would look for garbage once more
     return code
+
+
+def import_msgspec() -> None:
+    """Import it as if typing_extensions were missing: typing has the same functions and is loaded anyway."""
+    if not {"msgspec", "typing_extensions"} & sys.modules.keys():
+        sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # reads as not installed
+        timing.mark(f"import of {msgspec.__name__}")  # the first access imports a late module
+        del sys.modules["typing_extensions"]
 
 
 def run_subcommand(name: str, words: list[str]) -> int:

@@ -26,6 +26,7 @@ def run(words: Sequence[str]) -> int:
     if parsed.has("json"):
         return write_json(known)
     lines = plan_usage.usage_lines(known, now_ms())
-    nothing = "No provider has reported limits yet; they arrive with its answers.\n"
+    who = f"{provider} has reported no" if provider else "No provider has reported"
+    nothing = f"{who} limits yet; they arrive with answers.\n"
     OutputStream().text("".join(f"{line}\n" for line in lines) or nothing)
     return 0

@@ -24,7 +24,7 @@ def report() -> None:
     start = before = process_start()
     lines = ["tau: Startup in milliseconds, per phase and in total:\n"]
     for name, moment in _marks:
-        lines.append(f"  {name:<40}{(moment - before) * 1000:>9.1f}{(moment - start) * 1000:>9.1f}\n")
+        lines.append(f"  {name:<40}{(moment - before) * 1000:>9.1f} {(moment - start) * 1000:>8.1f}\n")
         before = moment
     _marks.clear()
     _cpu_before.clear()

@@ -40,7 +40,7 @@ def reset_text(limit: PlanLimit, now_ms: int) -> str:
     if not limit.resets_at:
         return ""
     if limit.resets_at <= now_ms:
-        return ", reset since"
+        return ", has reset since"
     return f", resets in {duration_text(limit.resets_at - now_ms)}"
 
 

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from tau.sdk.more_tools import MoreToolsInput
 
 effects_approval = late("tau.agent.approved_effects")
+context_warning = late("tau.coding.session.context_warning")
 extension_setup = late("tau.ext.extensions.setup")
 budgets = late("tau.coding.task.budgets")
 faux = late("tau.ai.faux")
@@ -237,6 +238,9 @@ def _connect(
     if host is not None:
         host.bind(session, environment.world, ask, models.find)
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
+    models.client.warn_of_context = lambda warning: context_warning.show_once(
+        session.log, session.emit, warning
+    )
     models.web.may_connect = lambda name: may_redirect(session.permissions.current, name)
     models.web.judge = lambda name: judge_connection(session.permissions.current, name)
     environment.plan.changed = partial(_plan_changed, session)

@@ -1,6 +1,5 @@
 """Gives a session its debuggers, if the folder has programs that an installed debug adapter knows."""
 
-import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -28,9 +27,8 @@ async def open_debuggers(
     trusted: bool,
 ) -> "DebugSessions | None":
     """None if none can be used here."""
-    found = await asyncio.to_thread(
-        configs.find_adapters, cwd, paths, environ, trusted=trusted, fitting_only=True
-    )
+    # Not in a thread: it looks at a few files, and a first thread costs more time and memory than that.
+    found = configs.find_adapters(cwd, paths, environ, trusted=trusted, fitting_only=True)
     for problem in found.problems:
         log.warning(problem)
     if not found.fits:

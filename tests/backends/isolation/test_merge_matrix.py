@@ -2,7 +2,9 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +24,7 @@ from tau.backends.isolation.merge import (
 from tau.backends.isolation.overlay import KINDS, try_overlay
 from tau.base.files import try_lock, unlock
 from tau.base.run import LocalRunner
+from tau.base.sizes import MIB
 from tau.coding.files.local_fs import LocalFileSystem
 from tests.backends.isolation.test_overlay import git
 from tests.support.soak import is_soaking
@@ -118,6 +121,9 @@ CASES = {
     ),
     "nested": Case(both(nested, put("b.txt", "agent\n")), nothing, "applied", {"b.txt": "agent\n"}),
     "submodule": Case(put("b.txt", "agent\n"), nothing, "applied", {"b.txt": "agent\n", "module/m": "m\n"}),
+    "repository inside": Case(
+        put("b.txt", "agent\n"), nothing, "applied", {"b.txt": "agent\n", "module/m": "m\n"}
+    ),
     "no change": Case(nothing, put("a.txt", MINE), "unchanged", {"a.txt": MINE}),
     "already applied": Case(put("a.txt", THEIRS), put("a.txt", THEIRS), "already", {"a.txt": THEIRS}),
     "committed": Case(
@@ -127,20 +133,25 @@ CASES = {
         {"a.txt": MERGED},
     ),
 }
-MODES = ("worktree", "copy", *KINDS)
+MODES = ("worktree", "copy", *KINDS, "reflink")
 QUICK = [(name, MODES[at % len(MODES)], at % 3 == 0) for at, name in enumerate(CASES)]
 ALL = [(name, mode, branch) for name in CASES for mode in MODES for branch in (False, True)]
 
 
-def repository(tmp_path: Path) -> Path:
+def repository(tmp_path: Path, case: str) -> Path:
     module, root = tmp_path / "module", tmp_path / "repo"
     for folder, files in ((module, {"m": "m\n"}), (root, {"a.txt": BASE, "b.txt": "b\n"})):
         folder.mkdir()
         git(folder, "init", "-q")
-        for name, text in files.items():
-            put(name, text)(folder)
+        for path, text in files.items():
+            put(path, text)(folder)
         git(folder, "add", "-A")
         git(folder, "commit", "-qm", "first")
+    if case == "submodule":
+        git(root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(tmp_path / "module"))
+        git(root, "commit", "-qm", "module")
+    if case == "repository inside":
+        git(root, "clone", "-q", str(tmp_path / "module"), "module")
     return root
 
 
@@ -157,22 +168,47 @@ def content(root: Path) -> dict[str, object]:
     return found
 
 
+@pytest.fixture(scope="module")
+def xfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder on a file system that can share blocks."""
+    maker = shutil.which("mkfs.xfs", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    if maker is None:
+        pytest.skip("mkfs.xfs is not installed")
+    image, folder = tmp_path_factory.mktemp("xfs") / "image", tmp_path_factory.mktemp("mounted")
+    with image.open("wb") as file:
+        file.truncate(320 * MIB)
+    subprocess.run([maker, "-q", image], check=True, capture_output=True)
+    tried = subprocess.run(["mount", "-o", "loop", image, folder], check=False, capture_output=True)
+    if tried.returncode:
+        pytest.skip(f"this system mounts no XFS image: {tried.stderr.decode().strip()}")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest, tmp_path: Path, mode: str) -> Path:
+    if mode != "reflink":
+        return tmp_path
+    folder: Path = request.getfixturevalue("xfs") / tmp_path.name
+    folder.mkdir()
+    return folder
+
+
 @pytest.mark.parametrize(("name", "mode", "branch"), ALL if is_soaking() else QUICK)
-def test_no_byte_of_either_side_is_lost(tmp_path: Path, name: str, mode: str, branch: bool) -> None:
-    case, root = CASES[name], repository(tmp_path)
-    if name == "submodule":
-        git(root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(tmp_path / "module"))
-        git(root, "commit", "-qm", "module")
+def test_no_byte_of_either_side_is_lost(place: Path, name: str, mode: str, branch: bool) -> None:
+    case, root = CASES[name], repository(place, name)
 
     async def main() -> None:
         runner = LocalRunner()
         try:
-            if mode in KINDS and (problem := await try_overlay(runner, mode, tmp_path)):
+            if mode in KINDS and (problem := await try_overlay(runner, mode, place)):
                 pytest.skip(f"{mode} does not work here: {problem}")
-            folder = tmp_path / "copies" / "one"
+            folder = place / "copies" / "one"
             more = {"id": "one", "session": "0123456789abcdef", "started": "", "max_bytes": 0}
             copy = await create_workspace(runner, root, folder, mode=mode, **more)  # type: ignore[arg-type]
             async with mounted(runner, copy):
+                if name in ("submodule", "repository inside"):
+                    assert not any((copy.files / "module").iterdir())
                 case.agent(copy.files)
                 agent_files = content(copy.files)
                 case.original(root)
@@ -184,7 +220,7 @@ def test_no_byte_of_either_side_is_lost(tmp_path: Path, name: str, mode: str, br
         before = content(root)
         head, index = git(root, "rev-parse", "HEAD"), git(root, "ls-files", "-s")
         changes = await find_changes(runner, copy)
-        assert await save_patch(runner, copy, changes, tmp_path / "one.patch")
+        assert await save_patch(runner, copy, changes, place / "one.patch")
         if branch and changes.files:
             await check_branch(runner, copy)
         outcome = await merge_files(runner, copy, changes, LocalFileSystem())
@@ -196,7 +232,7 @@ def test_no_byte_of_either_side_is_lost(tmp_path: Path, name: str, mode: str, br
         assert {k: v for k, v in before.items() if k not in touched}.items() <= content(root).items()
         assert (git(root, "rev-parse", "HEAD"), git(root, "ls-files", "-s")) == (head, index)
         assert content(copy.files) == agent_files  # the copy keeps what the agent wrote
-        inner = await save_inner_patches(runner, copy, changes, tmp_path, "one")
+        inner = await save_inner_patches(runner, copy, changes, place, "one")
         assert bool(inner) == bool(changes.repositories) == (name == "nested")
         assert all("+inner" in Path(path).read_text() for path in inner)
         if name == "mode":

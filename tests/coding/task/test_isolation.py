@@ -228,3 +228,23 @@ def test_undo_reverts_merged_changes(repository: Path) -> None:
 
     asyncio.run(main())
     assert (repository / "a.txt").read_text().startswith("one\n") and not (repository / "n.txt").exists()
+
+
+def test_copy_has_actions_until_it_is_gone(repository: Path) -> None:
+    def agent(assignment: str, turn: int):  # type: ignore[no-untyped-def]
+        return [Use("bash", command="echo n > n.txt")] if turn == 0 else yielded("done")
+
+    async def main() -> list[bool]:
+        orders = [[task("work", id="W", isolated=True)], [Say("ok")], [task("look", id="L")], [Say("ok")]]
+        settings = {"task.isolation.mode": "worktree", "task.isolation.apply": False, **YOLO}
+        async with session_of(Play(orders, agent), repository, settings=settings) as session:
+            for prompt in ("go", "and look"):
+                await session.prompt(prompt)
+                await finish(session)
+            assert session.team is not None
+            team = session.team()
+            found = [team.has_copy("W"), team.has_copy("L")]
+            await team.discard("W")
+            return [*found, team.has_copy("W")]
+
+    assert asyncio.run(main()) == [True, False, False]

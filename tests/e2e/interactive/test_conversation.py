@@ -63,7 +63,7 @@ def test_line_pasted_before_tau_reads_the_terminal_is_in_the_editor_unsent(
     if not typed.startswith("!"):
         user.press("enter")
         user.see("Heard you.")
-        assert launcher.tau.user_messages() == [typed]
+        assert [message.rstrip("\n") for message in launcher.tau.user_messages()] == [typed]
 
 
 def test_keys_typed_before_tau_reads_the_terminal_are_in_the_editor(launcher: Launcher) -> None:

@@ -76,6 +76,10 @@ def _choice(choice: str) -> Any:
     return {"type": "function", "function": {"name": choice}}
 
 
+ON_AND_OFF = ("deepseek", "zai", "qwen", "together")
+"""Formats that turn thinking on and off; a level may come with it."""
+
+
 def _thinking(model: Model, request: Request) -> dict[str, Any]:
     """Ask for thinking in the field that the server reads; where it thinks by default, ask for none."""
     compat, thinks = model.compat, request.thinking != "off"
@@ -89,8 +93,6 @@ def _thinking(model: Model, request: Request) -> dict[str, Any]:
             sent = {"reasoning": effort} if effort else {}
         case "deepseek" | "zai":
             sent = {"thinking": {"type": "enabled" if thinks else "disabled"}}
-            if thinks and word is not None and compat.thinking_format == "deepseek":
-                sent["reasoning_effort"] = word
         case "qwen":
             sent = {"enable_thinking": thinks}
         case "qwen-chat-template":
@@ -104,6 +106,9 @@ def _thinking(model: Model, request: Request) -> dict[str, Any]:
             pass
         case _:
             assert_never(compat.thinking_format)
+    has_levels = compat.thinking_format == "deepseek" or model.thinking_level_map
+    if thinks and word and compat.thinking_format in ON_AND_OFF and has_levels:
+        sent["reasoning_effort"] = word
     if thinks and compat.thinking_budget_field:
         sent[compat.thinking_budget_field] = request.thinking_budget
     return sent

@@ -105,7 +105,7 @@ def _table() -> dict[str, Any]:
 def find_adapters(
     cwd: Path, paths: Paths, environ: Mapping[str, str], *, trusted: bool, fitting_only: bool = False
 ) -> FoundAdapters:
-    """Reads files and looks for programs: call it in a thread. Starts nothing.
+    """Reads files and looks for programs: call it in a thread, unless `fitting_only`. Starts nothing.
 
     `fitting_only`: no others, which saves the search for their programs.
     """

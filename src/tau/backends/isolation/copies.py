@@ -111,6 +111,9 @@ async def create_workspace(
         if mode != "worktree":
             names = [path for path in root.iterdir() if path.name != ".git"]
             await copy_files(run, names, files, reflink="always" if mode == "reflink" else "auto")
+            for name in await made.calls(run).repositories(base):
+                await asyncio.to_thread(shutil.rmtree, files / name, ignore_errors=True)
+                (files / name).mkdir(parents=True, exist_ok=True)
         inner = made.calls(run)
         words = ("--reset",) if mode != "worktree" else ("--reset", "-u")
         await inner.git("read-tree", *words, base)

@@ -15,6 +15,7 @@ from tau.base.sizes import MIB
 SNAPSHOT_INDEX = "snapshot-index"
 TIMEOUT_S = 300.0
 MAX_LISTING = 64 * MIB
+GITLINK = b"160000"
 _OWN = ("user.name=tau", "user.email=tau@localhost", "commit.gpgsign=false", "gc.auto=0")
 WHO = [word for setting in _OWN for word in ("-c", setting)]
 
@@ -76,6 +77,11 @@ class GitCalls(Struct, frozen=True):
     async def commit(self, tree: str, message: str, *parents: str) -> str:
         named = [word for parent in parents for word in ("-p", parent)]
         return await self.text("commit-tree", tree, *named, "-m", message)
+
+    async def repositories(self, tree: str) -> set[str]:
+        """Submodules and other repositories in it: a tree has only their commits."""
+        lines = (await self.git("ls-tree", "-r", "-z", tree)).split(b"\0")
+        return {os.fsdecode(line.partition(b"\t")[2]) for line in lines if line.startswith(GITLINK)}
 
     async def changed(self, old: str, new: str) -> list[str]:
         output = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tau.agent.ports import ABSENT, FileSystem, Stat
 from tau.backends.isolation.copies import RepositoryCopy
-from tau.backends.isolation.git_calls import GitCalls, IsolationError, open_calls
+from tau.backends.isolation.git_calls import GITLINK, GitCalls, IsolationError, open_calls
 from tau.base.errors import ToolError
 from tau.base.files import unlock
 from tau.base.run import Runner
@@ -20,7 +20,7 @@ from tau.base.tasks import take_lock
 MergeState = Literal["unchanged", "applied", "already", "conflict"]
 _WHOLE = ("--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames")
 LOCK_S = 60.0
-LINK, GITLINK, EXECUTABLE = b"120000", b"160000", b"100755"
+LINK, EXECUTABLE = b"120000", b"100755"
 
 
 class AgentChanges(Struct, frozen=True, kw_only=True):
@@ -64,11 +64,7 @@ async def find_changes(run: Runner, workspace: RepositoryCopy) -> AgentChanges:
     tree = await calls.snapshot()
     end = await calls.commit(tree, f"Changes of the agent {workspace.info.id}", base)
     files = await calls.changed(base, end)
-    listed = await calls.git("ls-files", "-s", "-z")
-    known = set((await calls.git("ls-tree", "-r", "-z", base)).split(b"\0"))
-    before = {line.partition(b"\t")[2] for line in known if line.startswith(GITLINK)}
-    links = {line.partition(b"\t")[2] for line in listed.split(b"\0") if line.startswith(GITLINK)}
-    inner = sorted(os.fsdecode(name) for name in links - before)
+    inner = sorted(await calls.repositories(tree) - await calls.repositories(base))
     return AgentChanges(base=base, end=end, files=files, repositories=inner)
 
 

@@ -141,6 +141,10 @@ class AgentTeam(Protocol):
         """Forget an agent that does not work; its files stay. Raises UsageError."""
         ...
 
+    def has_copy(self, id: str) -> bool:
+        """Whether it works in a copy that still exists."""
+        ...
+
     async def apply(self, id: str) -> str:
         """Merge the kept changes of an isolated agent; a sentence says how it went. Raises TauError."""
         ...

@@ -27,6 +27,8 @@ class Slots:
         self._closed += 1
         if self._closed % COLLECT_AFTER == 0:
             gc.collect()
+        if self._closed == COLLECT_AFTER:
+            gc.freeze()  # modules were imported for the first agents; later collections skip them
 
     async def turn(self) -> None:
         """Let agents write to disk one after the other, so that many do not hold the event loop at once."""

@@ -94,7 +94,7 @@ class Subagent:
         self.retry_failure = ""
         self.notes: list[str] = []
         self._keeper: asyncio.Task[None] | None = None
-        self._release = asyncio.Event()
+        self._release: asyncio.Event | None = None  # while its session is open
         self._told_budget = False
         self._permissions: AgentPermissions | None = None
 
@@ -117,12 +117,12 @@ class Subagent:
         if self.workspace is not None:
             await self.workspace.open()
         ready: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
-        self._release = asyncio.Event()
-        self._keeper = self.team.spawn_task(self._keep(ready), f"agent {self.id}")
+        self._release = release = asyncio.Event()
+        self._keeper = self.team.spawn_task(self._keep(ready, release), f"agent {self.id}")
         return await asyncio.shield(ready)
 
-    async def _keep(self, ready: "asyncio.Future[Session]") -> None:
-        """Hold the session open until it is released."""
+    async def _keep(self, ready: "asyncio.Future[Session]", release: asyncio.Event) -> None:
+        """Hold the session open until `release` is set."""
         try:
             async with AsyncExitStack() as stack:
                 async with self.team.opening:  # one at a time, so that the event loop stays free
@@ -134,7 +134,7 @@ class Subagent:
                 if not ready.cancelled():
                     ready.set_result(session)
                 try:
-                    await self._release.wait()
+                    await release.wait()
                 finally:
                     stop()
                     self.session = None
@@ -159,7 +159,9 @@ class Subagent:
 
     async def release(self) -> None:
         """Close the session; its log stays."""
-        self._release.set()
+        if self._release is not None:
+            self._release.set()
+            self._release = None
         if self._keeper is not None:
             await asyncio.wait((self._keeper,))
             self._keeper = None

@@ -86,6 +86,7 @@ class Team:
         self.log_path, self.unfinished = self.roster.log_path, self.roster.unfinished
         self.dismiss, self.stop_all, self.close = self.life.dismiss, self.life.stop_all, self.life.close
         self.restore = Restoration(self).restore
+        self.mark_running, self.cancel_job = jobs.mark_running, jobs.cancel
         session.stats.children = self._usage_parts
         session.subscribe(self._watch_main)
         self._on_delivered = jobs.on_delivered
@@ -138,6 +139,10 @@ class Team:
             raise TauError(f"{agent.id} did not work in a copy; its changes are in the files already.")
         return agent.workspace
 
+    def has_copy(self, id: str) -> bool:
+        workspace = self.roster.require(id).workspace
+        return workspace is not None and workspace.usable
+
     async def apply(self, id: str) -> str:
         return await self._workspace(id).apply()
 
@@ -152,12 +157,6 @@ class Team:
             work.close()
             raise ToolError("The session has ended.")
         return spawn(self._jobs.group, work, name=name)
-
-    def mark_running(self, id: str) -> None:
-        self._jobs.mark_running(id)
-
-    def cancel_job(self, id: str) -> None:
-        self._jobs.cancel(id)
 
     def tell_main(self, sender: str, label: str) -> None:
         """Something is queued for the main conversation: an idle one starts a turn."""

@@ -121,6 +121,7 @@ def test_filter_and_menu_of_actions(tmp_path: Path) -> None:
         await rig.show("❯ Three")
         await rig.press("tab")
         await rig.show("Forget it")
+        assert "its copy" not in rig.screen()  # it has none
         await rig.press("down", "enter")
         await rig.show("Stopping Three.")
         await rig.press("alt+d")

@@ -32,6 +32,8 @@ ACTIONS = {
     "stopAll": "Stop all agents",
     "revive": "Open it again",
     "release": "Forget it; its transcript stays",
+}
+COPY_ACTIONS = {
     "diff": "Show what it changed in its copy",
     "apply": "Merge what it changed in its copy",
     "discard": "Throw its copy away; the patch stays",
@@ -99,7 +101,9 @@ class AgentHub:
 
         self._list.on_select = lambda item: request("open")()
         self._list.on_cancel = leave
-        self._panel.actions |= {f"app.agents.{kind}": request(kind) for kind in (*ACTIONS, "actions")}
+        self._panel.actions |= {
+            f"app.agents.{kind}": request(kind) for kind in (*ACTIONS, *COPY_ACTIONS, "actions")
+        }
         self._panel.actions |= {"app.agents.stop": self._stop, "app.agents.stopAll": self._stop_all}
         self._panel.actions["app.agents.hub"] = leave
         self._is_open = True
@@ -178,7 +182,8 @@ class AgentHub:
             if request.kind == "open":
                 await self._show_transcript(request.id)
             elif request.kind == "actions":
-                items = [SelectItem(kind, words) for kind, words in ACTIONS.items()]
+                possible = ACTIONS | (COPY_ACTIONS if self._team.has_copy(request.id) else {})
+                items = [SelectItem(kind, words) for kind, words in possible.items()]
                 kind = await pick(self._context, request.id, items, verb="do it", filterable=False)
                 if kind is not None:
                     await self.act(HubRequest(kind, request.id))

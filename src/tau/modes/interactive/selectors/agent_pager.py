@@ -46,8 +46,8 @@ class AgentPager(Pager):
 
             return close
 
-        is_copy = isinstance(getattr(team.result(id), "workspace", None), str)
-        shown = {letter: one for letter, one in LETTERS.items() if is_copy or letter in "msr"}
+        has_copy = team.has_copy(id)
+        shown = {letter: one for letter, one in LETTERS.items() if has_copy or letter in "msr"}
         super().__init__(
             context.display,
             id,
