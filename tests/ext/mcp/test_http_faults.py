@@ -212,3 +212,23 @@ def test_a_hundred_sessions_leave_no_descriptor(tmp_path: Path) -> None:
         assert counts[-1] <= counts[5] + 2
 
     asyncio.run(main())
+
+
+def test_a_server_is_usable_right_after_the_login(tmp_path: Path) -> None:
+    """`tau mcp login` said that the server needs a login, although the browser had just given it."""
+    locked = [1]
+
+    def handle(verb: str, message: dict[str, Any], headers: dict[str, str]) -> Any:
+        return (401, {"www-authenticate": "Bearer"}, b"") if locked else None
+
+    async def main() -> None:
+        async with served(handle) as (url, _), session_with(tmp_path, {"raw": {"url": url}}) as (session, _):
+            late = await connected(session)
+            assert late.servers is not None
+            connection = late.servers.connections["raw"]
+            assert connection.state == "needs login"
+            locked.clear()
+            connection.reconnect()
+            assert (await connection.connected()).info.name == "raw"
+
+    asyncio.run(main())
