@@ -202,6 +202,8 @@ def test_misspelled_field_is_named_with_its_line(tmp_path: Path) -> None:
       },
       "colour": "red"
     },
+    "e": {"command": "e", "url": "https://e.example/mcp"},
+    "f": {"command": "f", "url": "https://f.example/mcp", "auth": "oauth"},
     "c": {"command": "c", "alwaysAllow": [], "description": "mine", "environment": {}, "disabled": false}
   }
 }
@@ -219,6 +221,7 @@ def test_misspelled_field_is_named_with_its_line(tmp_path: Path) -> None:
         ),
         (f"mcp:b {place % 11}", 'The field "clientID" is unknown; did you mean clientId?'),
         (f"mcp:b {place % 13}", 'The field "colour" is unknown.'),
+        (f"mcp:e {place % 15}", "It has a command and a url; the command is used."),
         (f"mcp:d ({tmp_path}/.mcp.json:1)", 'The field "comand" is unknown; did you mean command?'),
     }
-    assert [entry.name for entry in found(tmp_path).active] == ["b", "c", "d"]
+    assert [entry.name for entry in found(tmp_path).active] == ["b", "e", "f", "c", "d"]

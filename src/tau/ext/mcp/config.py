@@ -146,6 +146,8 @@ def unknown_fields(fields: Mapping[str, Any], *, own: bool) -> dict[str, str]:
     """A sentence for each field that nobody reads; in files of others, only for one that looks misspelled."""
     known = [*SPELLINGS["fields"], *SPELLINGS["seconds"], *SPELLINGS["others"], *field_names(McpServer)]
     problems = {}
+    if fields.get("command") and fields.get("url") and fields.get("auth") != "oauth":
+        problems["url"] = "It has a command and a url; the command is used."
     nested = fields.get("oauth")
     for table, names, inside in ((fields, known, ""), (nested, field_names(OAuthOptions), "oauth.")):
         for field in [] if not isinstance(table, Mapping) else table.keys() - set(names):
