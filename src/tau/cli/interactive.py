@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tau.base.files import OwnStdout
 from tau.base.late import late
-from tau.base.stdio import OwnStdout
 from tau.cli import timing
 from tau.cli.parse import ParsedArgs
 from tau.cli.working_folder import config_files, flag_settings, is_home, resolve_working_folder

@@ -12,9 +12,8 @@ from tau.agent.events import AgentEvent, MessageStart, MessageUpdate
 from tau.ai.model import thinking_level
 from tau.ai.wire import AssistantMessage
 from tau.base.errors import UsageError
-from tau.base.files import typed_path
+from tau.base.files import OwnStdout, typed_path
 from tau.base.late import late
-from tau.base.stdio import OwnStdout
 from tau.cli import timing
 from tau.cli.flags import ROLE_FLAGS
 from tau.cli.initial_prompt import read_prompts

@@ -8,8 +8,8 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from tau.base.errors import UsageError
+from tau.base.files import STDOUT, OwnStdout
 from tau.base.sizes import MIB
-from tau.base.stdio import STDOUT, OwnStdout
 from tau.cli.parse import ParsedArgs
 from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN

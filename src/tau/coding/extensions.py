@@ -97,11 +97,19 @@ class Renderers(Protocol):
         ...
 
 
+class StoppableCommands(Protocol):
+    def stop(self) -> None:
+        """Stop all that run now."""
+        ...
+
+
 class SessionExtensions(Protocol):
     """The extensions of a session. `renderers` draw their tools and messages."""
 
     @property
     def renderers(self) -> Renderers: ...
+    @property
+    def running_commands(self) -> StoppableCommands: ...
     def start(self) -> None:
         """Tell the extensions that the session is open."""
         ...
@@ -121,10 +129,6 @@ class SessionExtensions(Protocol):
 
         It is an activity of the session, which Escape stops.
         """
-        ...
-
-    def stop_commands(self) -> None:
-        """Stop those that run now."""
         ...
 
     async def settle(self) -> None:

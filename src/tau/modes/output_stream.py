@@ -9,7 +9,7 @@ from typing import TextIO
 
 from tau.base import secrets
 from tau.base.errors import TauError
-from tau.base.stdio import OwnStdout
+from tau.base.files import OwnStdout
 from tau.base.text import plain
 
 PIECES_AT_ONCE = 512  # systems take at most 1,024

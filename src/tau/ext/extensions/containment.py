@@ -13,9 +13,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from tau.base.clock import iso, now_ms
-from tau.base.files import make_private
+from tau.base.files import STDOUT, OwnStdout, make_private
 from tau.base.sizes import KIB, MIB
-from tau.base.stdio import STDOUT, OwnStdout
 from tau.ext.extensions.calls import current_run
 
 if TYPE_CHECKING:

@@ -7,12 +7,11 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tau.agent.abort import Abort, Aborted
+from tau.agent.abort import Aborted
 from tau.agent.events import AgentEvent
 from tau.agent.loop_owner import Complete
 from tau.ai.model import Model
 from tau.base.files import modified_ns
-from tau.base.tasks import run_until_aborted
 from tau.coding.context import CodingWorld
 from tau.coding.extensions import ExtensionCommand, ExtensionShortcut, Face
 from tau.ext.extensions import events as x
@@ -22,6 +21,7 @@ from tau.ext.extensions.extension import Extension, ExtensionReport
 from tau.ext.extensions.extension_set import ExtensionSet
 from tau.ext.extensions.function_tool import NO_LIMIT_S
 from tau.ext.extensions.hooks import ExtensionHooks
+from tau.ext.extensions.running_commands import RunningCommands
 from tau.ext.extensions.session_link import HostOptions, SessionLink
 from tau.ext.extensions.sources import SourceList
 from tau.ext.extensions.ui import ExtensionUi
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from tau.coding.session.session import Session
 
 WATCH_S = 0.5
-STOP_LIMIT_S = 0.1
-"""For a command that Escape stops, to end on its own."""
 SETTLE_S = 10.0
 """For handlers of the last events, before a session closes."""
 
@@ -51,7 +49,7 @@ class ExtensionHost(SessionLink):
         self.stop_reason: x.StopReason = "quit"
         self.running_command: ContextVar[str] = ContextVar("running_command", default="")
         self._services = AsyncExitStack()
-        self._commands: set[Abort] = set()
+        self.running_commands = RunningCommands()
 
     async def load(self) -> None:
         """Load the extensions, before there is a session."""
@@ -143,27 +141,16 @@ class ExtensionHost(SessionLink):
         for extension in self._active():
             if (function := extension.command_functions.get(name)) is not None:
                 self.running_command.set(name)
-                await self._run_stoppable(extension, name, function, rest.strip())
+                activities, stoppable = self.require_session().activities, AsyncExitStack()
+                context = ExtensionCommandContext(self, extension, stoppable)
+                event, words = f"command:{name}", rest.strip()
+                work = self.calls.call(extension, event, function, words, context, limit_s=NO_LIMIT_S)
+                try:
+                    await self.running_commands.run(work, activities, stoppable)
+                except Aborted:
+                    self.notify(f"Stopped /{name}.", "info")
                 return True
         return False
-
-    async def _run_stoppable(
-        self, extension: Extension, name: str, function: Callable[..., Any], words: str
-    ) -> None:
-        async with AsyncExitStack() as stoppable:
-            context = ExtensionCommandContext(self, extension, stoppable)
-            abort = stoppable.enter_context(self.require_session().activities.begin())
-            self._commands.add(abort)
-            stoppable.callback(self._commands.discard, abort)
-            work = self.calls.call(extension, f"command:{name}", function, words, context, limit_s=NO_LIMIT_S)
-            try:
-                await run_until_aborted(work, abort.scope(), STOP_LIMIT_S)
-            except Aborted:
-                self.notify(f"Stopped /{name}.", "info")
-
-    def stop_commands(self) -> None:
-        for abort in tuple(self._commands):
-            abort.abort()
 
     async def run_shortcut(self, extension: Extension, key: str, function: Callable[..., Any]) -> None:
         await self.calls.call(extension, f"shortcut:{key}", function, self.context(extension))

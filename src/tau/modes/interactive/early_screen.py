@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tau.base.errors import ConfigError
-from tau.base.stdio import OwnStdout
+from tau.base.files import OwnStdout
 from tau.config.keybindings import load_keybindings
 from tau.config.paths import Paths
 from tau.config.settings import Settings

@@ -11,12 +11,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tau.base.errors import TauError
-from tau.base.files import temporary_folder, write_all
+from tau.base.files import OwnStdout, temporary_folder, write_all
 from tau.base.late import late
 from tau.base.programs import find_program
 from tau.base.run import LocalRunner, Process, Pty, Runner, secret_environ
 from tau.base.sizes import MIB, format_bytes
-from tau.base.stdio import OwnStdout
 from tau.base.tasks import spawn
 
 shlex = late("shlex")
