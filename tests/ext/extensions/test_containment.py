@@ -183,7 +183,7 @@ def test_notices_of_an_extension_reach_stderr_in_print_mode(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("mode", ["text", "json"])
-def test_what_an_extension_writes_to_descriptors_goes_to_a_log(mode: str, tmp_path: Path) -> None:
+def test_descriptors_of_an_extension_lead_to_a_log(mode: str, tmp_path: Path) -> None:
     (tmp_path / "e.py").write_text(NOISY)
     run = run_program(tmp_path, "--mode", mode, "-p", "/noise")
     assert run.returncode == 0, run.stderr
