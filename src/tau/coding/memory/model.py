@@ -1,12 +1,9 @@
-"""Asks the small model about memories, and shows memories to models."""
+"""Asks the small model about memories."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tau.agent.loop_owner import Complete
-from tau.backends.memory.store import MemoryItem
 from tau.coding.ports import Models
-from tau.coding.project_memory import shown
 from tau.coding.side_request import ask_model
 
 
@@ -22,10 +19,3 @@ class MemoryModel:
         system = Path(__file__).with_name(f"{prompt}.md").read_text(encoding="utf-8").strip()
         model, thinking = self._models.role("smol"), self._models.level("smol") or "off"
         return await ask_model(self._complete, model, system, text, thinking=thinking, timeout_s=timeout_s)
-
-
-def memory_row(item: MemoryItem) -> str:
-    """One memory; it cannot end the block that it is in."""
-    text = shown(item.text).replace("</memories", "< /memories")
-    day = datetime.fromtimestamp(item.created, UTC)
-    return f"- {text} (id: {item.id}) ({day:%Y-%m-%d})"

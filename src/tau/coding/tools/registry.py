@@ -113,6 +113,10 @@ def _has_memory(parts: ToolParts) -> bool:
     return parts.resources.memory is not None
 
 
+def _has_local_memory(parts: ToolParts) -> bool:
+    return parts.resources.memory is not None and parts.resources.memory.local is not None
+
+
 def _has_code(parts: ToolParts) -> bool:
     return parts.code is None or parts.code.found
 
@@ -202,7 +206,9 @@ TOOLS: dict[str, ToolEntry] = {
         ),
         _has_memory,
     ),
-    "memory_edit": ToolEntry(lambda parts: _memory_edit.MemoryEdit(parts.resources.memory), _has_memory),
+    "memory_edit": ToolEntry(
+        lambda parts: _memory_edit.MemoryEdit(parts.resources.memory), _has_local_memory
+    ),
     "ask": ToolEntry(
         lambda parts: _ask.Ask(parts.settings.interaction.ask_timeout_seconds), lambda parts: parts.can_ask
     ),
