@@ -166,6 +166,8 @@ class SessionHost:
         """Stop the agent and wait until it is idle; queued messages stay for the next prompt."""
         await _cancel(self.commands)
         self.session.retry.cancel_wait()
+        if self.session.extensions is not None:
+            self.session.extensions.running_commands.stop()
         await self.session.activities.end_run()
         if (run := self.run) is not None:
             await asyncio.wait((run,))

@@ -26,7 +26,7 @@ from tau.modes.acp.dialogs import AcpDialogs
 from tau.modes.acp.editor_files import EditorFiles
 from tau.modes.acp.editor_terminals import EditorRunner
 from tau.modes.acp.errors import INTERNAL
-from tau.modes.acp.updates import RunUpdates, Update, plan_update, replay
+from tau.modes.acp.updates import RunUpdates, Update, message_chunk, plan_update, replay
 from tau.modes.exit_status import judge
 from tau.modes.session_commands import models, state
 from tau.modes.session_commands.command import CommandCall, NoFields
@@ -57,7 +57,7 @@ class AcpSession:
         files: FileSystem = LocalFileSystem()
         if (fs := capabilities.fs) is not None and (fs.read_text_file or fs.write_text_file):
             files = EditorFiles(files, client, lambda: self.id, fs)
-        dialogs = AcpDialogs(client, lambda: self.id, self._take, files)
+        dialogs = AcpDialogs(client, lambda: self.id, self._say, files)
         own = replace(options, ui=dialogs, dialogs=dialogs, disk=files)
         if capabilities.terminal:
             own = replace(
@@ -66,7 +66,7 @@ class AcpSession:
                     inner, client, lambda: self.id, self._updates.show_terminal, tasks
                 ),
             )
-        self.host = SessionHost(own, self._take, tasks, naming=True, mode="acp")
+        self.host = SessionHost(own, self._take, tasks, naming=True, mode="acp", display=dialogs)
         self._call = CommandCall(self.host)
         self._models: list[models.ModelInfo] = []
         self._held: list[Update] | None = []
@@ -130,6 +130,9 @@ class AcpSession:
             message = PromptMessage(blocks)
             if message.attachments:
                 message.attachments = await attachment_texts.with_texts(message.attachments)
+            extensions = self.host.session.extensions
+            if extensions is not None and await extensions.run_command(message.text):
+                return a.PromptResponse(stop_reason="cancelled" if self._canceled else "end_turn")
             outcome = None if self._canceled else await self._run(message)
         finally:
             self._prompting = False
@@ -169,6 +172,12 @@ class AcpSession:
         assert run is not None
         await asyncio.wait((run,))
         return None if run.cancelled() else run.result()
+
+    def _say(self, notice: e.Notice) -> None:
+        """What an extension tells the user, also where it is no problem."""
+        if notice.level == "info":
+            self._send(message_chunk(f"\n{notice.message}\n"))
+        self._take(notice)
 
     def _take(self, event: e.AgentEvent) -> None:
         self._updates.take(event)

@@ -137,7 +137,7 @@ def test_plan_limit_is_shown_above_75_percent_until_it_resets(tmp_path: Path) ->
 
             assert shown(74.9, 60_000) == ""
             assert shown(82, -1) == ""
-            assert shown(82, 60_000) == "82% of 5 hours limit"
-            await rig.show("82% of 5 hours limit")
+            assert shown(82, 60_000) == "5 hours: 82% used"
+            await rig.show("5 hours: 82% used")
 
     run(test)

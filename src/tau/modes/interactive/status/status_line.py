@@ -163,7 +163,7 @@ def _plan_limit(facts: StatusFacts) -> SegmentText:
     if limit is None or limit.used_percent < PLAN_PERCENT:
         return SegmentText("")
     token = "error" if limit.used_percent >= FULL_PERCENT else "warning"
-    return SegmentText(f"{limit.used_percent:.0f}% of {limit.name} limit", token)
+    return SegmentText(f"{limit.name}: {limit.used_percent:.0f}% used", token)
 
 
 def _counted(sign: str, word: str, count: Callable[[Session], int]) -> Callable[[StatusFacts], SegmentText]:
