@@ -116,7 +116,7 @@ def test_a_program_that_the_sandbox_hides_is_not_called_missing(tmp_path: Path) 
             late = await connected(session)
             for row in late.status():
                 assert row.state == "failed"
-                assert f"the sandbox has its own /tmp and hides {program}; move the file elsewhere" in row.why
+                assert f"the sandbox hides {program}; install it outside /tmp" in row.why
 
     with tempfile.TemporaryDirectory(dir="/tmp") as place:
         asyncio.run(main(place))

@@ -212,7 +212,7 @@ def _hidden_program(argv: Sequence[str], cwd: Path, runner: LocalRunner) -> str:
     for word in argv:
         is_below = word.startswith(("/tmp/", "/var/tmp/")) and not Path(word).is_relative_to(cwd)
         if is_below and runner.contained and os.path.lexists(word):
-            return f"the sandbox has its own /tmp and hides {clean_line(word)}; move the file elsewhere"
+            return f'the sandbox hides {clean_line(word)}; install it outside /tmp, or set "sandbox": false'
     return ""
 
 
