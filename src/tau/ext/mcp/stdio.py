@@ -18,6 +18,7 @@ from tau.ext.mcp.messages import ConnectionLost, McpError, ServerInfo
 MAX_MESSAGE_BYTES = 16 * MIB
 ENDS_BYTES = 4096  # of an oversized message, to find out which call it answers
 LOG_BYTES = MIB
+HIDDEN = 'the sandbox may hide it, as it does /tmp; install it elsewhere, or set "sandbox": false'
 STDERR_PAUSE_S = 0.02
 EOF_S = 1.0  # from the end of input to TERM
 PASSED = frozenset(("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TZ", "TMPDIR"))
@@ -182,6 +183,8 @@ async def open_stdio(
         except (OSError, ValueError) as error:
             name = getattr(error, "filename", None) or argv[0]
             reason = getattr(error, "strerror", None) or error
+            if isinstance(error, FileNotFoundError) and sandbox is None and Path(argv[0]).is_file():
+                reason = HIDDEN
             raise McpError(f'Cannot start "{clean_line(str(name))}": {reason}.') from None
         finally:
             os.close(stderr)
