@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tau.backends.memory.hindsight import HindsightError
 from tau.base.errors import UsageError
 from tau.cli.memory_command import run
+from tau.config.paths import user_paths
+from tests.support.fake_hindsight import hindsight_thread
 
 
 @pytest.fixture(autouse=True)
@@ -83,3 +86,31 @@ def test_an_import_neither_waits_for_pipes_nor_follows_links_out(
     run(["list"])
     shown = capsys.readouterr().out
     assert "one fact" in shown and "safe" not in shown
+
+
+def test_with_hindsight_the_server_is_searched_and_asked(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with hindsight_thread() as server:
+        save_settings({"memory": {"backend": "hindsight"}, "hindsight": {"apiUrl": server.url}})
+        assert run(["add", "The cache is warm"]) == 0 and run(["search", "cache"]) == 0
+        out = capsys.readouterr().out
+        assert out.startswith("1 memory queued.\n- The cache is warm [world] (20")
+        assert run(["search", "zebra"]) == 1 and run(["stats"]) == 0 and run(["doctor"]) == 0
+        out = capsys.readouterr().out
+        assert "1 memory in the bank tau at 127.0.0.1" in out and "0 waiting to be sent" in out
+        with pytest.raises(UsageError, match="tau memory has search, add, stats, doctor"):
+            run(["forget", "1"])
+        server.fail = lambda asked: (500, b"")
+        assert run(["add", "The queue is cold"]) == 0
+        assert "until the Hindsight server takes them" in capsys.readouterr().err
+        with pytest.raises(HindsightError, match="status 500"):
+            run(["doctor"])
+        server.fail = lambda asked: None
+        assert run(["doctor"]) == 0 and server.texts == ["The cache is warm", "The queue is cold"]
+
+
+def save_settings(values: dict[str, object]) -> None:
+    path = user_paths(os.environ).settings
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(values))

@@ -36,6 +36,11 @@ def warning(message: str, exc: BaseException | None = None) -> None:
     _write("warning", message, exc)
 
 
+def info(message: str) -> None:
+    """For what the user asked to see in the log."""
+    _write("info", message, None)
+
+
 def debug(message: str, exc: BaseException | None = None) -> None:
     """Written only when TAU_DEBUG is set."""
     if os.environ.get("TAU_DEBUG"):

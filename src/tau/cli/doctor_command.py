@@ -11,6 +11,7 @@ from tau.base import secrets
 from tau.base.errors import UsageError
 from tau.base.files import typed_path
 from tau.base.run import LocalRunner
+from tau.cli.memory_server import check_memory
 from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
 from tau.coding.debug.doctor_check import check_debug_adapters
@@ -42,7 +43,7 @@ async def _check(*, as_json: bool) -> int:
     with closing(LocalRunner()) as runner:
         given = DoctorInput(paths=paths, cwd=current_folder(), environ=os.environ, runner=runner)
         checks = await run_checks(
-            given, (check_hooks, check_mcp, check_language_servers, check_debug_adapters)
+            given, (check_hooks, check_mcp, check_language_servers, check_debug_adapters, check_memory)
         )
     if as_json:
         _print({"ok": is_healthy(checks), "checks": checks})

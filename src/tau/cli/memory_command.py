@@ -11,6 +11,7 @@ from msgspec import Struct
 from tau.backends.memory.store import SHARED, MemoryItem, MemoryStore
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path, write_atomic
+from tau.base.late import late
 from tau.base.text import clean_line, quantity, shortened
 from tau.cli.json_output import write_json
 from tau.cli.main import write_stdout
@@ -22,6 +23,8 @@ from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
 from tau.config.secret_mask import mask_known_secrets
 from tau.modes.output_stream import tell
+
+memory_server = late("tau.cli.memory_server")
 
 ACTIONS = (
     *("list", "search", "show", "add", "edit", "forget", "clear", "stats", "doctor", "export", "import"),
@@ -75,6 +78,11 @@ class Memories:
 def run(argv: Sequence[str]) -> int:
     """Raises TauError."""
     parsed = parse_subcommand("memory", argv)
+    paths, cwd = user_paths(os.environ), current_folder()
+    settings = load_settings(paths, cwd).settings
+    if settings.memory.backend == "hindsight":
+        mask_known_secrets(os.environ, paths)
+        return memory_server.run(paths, cwd, settings.hindsight, parsed)
     memories = Memories(parsed.value("scope") or "", as_json=parsed.has("json"))
     try:
         return _look(memories, parsed.words) if parsed.words[:1] != ["clear"] else _clear(memories, parsed)

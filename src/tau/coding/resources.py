@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from tau.backends.ssh.hosts import SshHost
     from tau.coding.github.access import GithubAccess
     from tau.coding.late_browser import LateBrowser
-    from tau.coding.project_memory import ProjectMemory
+    from tau.coding.memory.port import Memory
     from tau.coding.sandbox import LateSandbox
 
 github_access = late("tau.coding.github.access")
 late_browsers = late("tau.coding.late_browser")
+hindsight_memory = late("tau.coding.memory.hindsight")
 project_memory = late("tau.coding.project_memory")
 ssh_connections = late("tau.backends.ssh.connections")
 ssh_hosts = late("tau.backends.ssh.hosts")
@@ -46,7 +47,7 @@ class SessionResources(Struct, frozen=True, kw_only=True):
     sandbox: "LateSandbox | None" = None
     language_servers: "LanguageServers | None" = None
     debuggers: "DebugSessions | None" = None
-    memory: "ProjectMemory | None" = None
+    memory: "Memory | None" = None
     browser: "LateBrowser | None" = None
     github: "GithubAccess | None" = None
     warnings: list[str] = []
@@ -69,9 +70,12 @@ async def open_resources(
     kernels = Kernels(runner, python=settings.python.interpreter, mode=settings.python.kernel_mode)
     await services.enter_async_context(shell)
     await services.enter_async_context(kernels)
-    memory = (
-        None if settings.memory.backend == "off" else project_memory.open_memory(paths, cwd, settings.memory)
-    )
+    memory: Memory | None = None
+    if settings.memory.backend == "hindsight":
+        server = hindsight_memory.open_hindsight(paths, cwd, settings.hindsight, environ, outside or runner)
+        memory = await services.enter_async_context(server)
+    elif settings.memory.backend != "off":
+        memory = project_memory.open_memory(paths, cwd, settings.memory)
     github = None
     if settings.github.enabled:
         github = github_access.GithubAccess(outside or runner, cwd, paths, settings.github)

@@ -161,7 +161,7 @@ class CommitSettings(Struct, frozen=True, rename="camel"):
 
 
 class MemorySettings(Struct, frozen=True, rename="camel"):
-    backend: Literal["off", "local", "mnemopi"] = "off"
+    backend: Literal["off", "local", "mnemopi", "hindsight"] = "off"
     scoping: Literal["global", "per-project", "per-project-tagged"] = "per-project"
     db_path: str | None = None
     recall_limit: Annotated[int, Meta(ge=1, le=50)] = 8
@@ -172,6 +172,34 @@ class MemorySettings(Struct, frozen=True, rename="camel"):
     auto_retain: bool = True
     retain_every_n_turns: Annotated[int, Meta(ge=1, le=1_000)] = 4
     llm_mode: Literal["none", "smol"] = "smol"
+
+
+class HindsightSettings(Struct, frozen=True, rename="camel"):
+    api_url: Annotated[str, Meta(pattern=r"^https?://[^\s/]+")] = "http://localhost:8888"
+    api_token: str | None = None
+    bank_id: str | None = None
+    bank_id_prefix: str | None = None
+    scoping: Literal["global", "per-project", "per-project-tagged"] = "per-project-tagged"
+    bank_mission: str | None = None
+    retain_mission: str | None = None
+    auto_recall: bool = True
+    auto_retain: bool = True
+    retain_mode: Literal["full-session", "last-turn"] = "full-session"
+    retain_every_n_turns: Annotated[int, Meta(ge=1, le=1_000)] = 3
+    retain_overlap_turns: Annotated[int, Meta(ge=0, le=20)] = 2
+    retain_context: str = "tau"
+    recall_budget: Literal["low", "mid", "high"] = "mid"
+    recall_max_tokens: Annotated[int, Meta(ge=100, le=50_000)] = 1_024
+    recall_context_turns: Annotated[int, Meta(ge=1, le=20)] = 1
+    recall_max_query_chars: Annotated[int, Meta(ge=100, le=20_000)] = 800
+    recall_types: list[Literal["world", "experience", "observation"]] = field(
+        default_factory=lambda: ["world", "experience"]
+    )
+    debug: bool = False
+    mental_models_enabled: bool = True
+    mental_model_auto_seed: bool = True
+    mental_model_refresh_interval_ms: Annotated[int, Meta(ge=1_000)] = 300_000
+    mental_model_max_render_chars: Annotated[int, Meta(ge=100, le=200_000)] = 16_000
 
 
 class Settings(Struct, frozen=True, rename="camel", kw_only=True):
@@ -229,6 +257,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     searxng: SearxngSettings = SearxngSettings()
     commit: CommitSettings = CommitSettings()
     memory: MemorySettings = MemorySettings()
+    hindsight: HindsightSettings = HindsightSettings()
     images: ImagesSettings = ImagesSettings()
     inspect_image: InspectImageSettings = InspectImageSettings()
     local: LocalSettings = LocalSettings()

@@ -47,8 +47,8 @@ from tau.config.settings import Settings
 if TYPE_CHECKING:
     from tau.base.run import LocalRunner
     from tau.coding.github.access import GithubAccess
+    from tau.coding.memory.port import Memory
     from tau.coding.nested_instructions import NestedInstructions
-    from tau.coding.project_memory import ProjectMemory
     from tau.coding.session.session import Session
     from tau.coding.supplies import Supplies
     from tau.coding.task.subagent_options import SubagentOptions
@@ -262,9 +262,13 @@ def _urls(
     return router
 
 
-def register_memory(environment: ToolEnvironment, memory: "ProjectMemory | None") -> None:
-    if memory is not None:
-        environment.world.urls.register_late("memory", lambda: memory_urls.MemoryUrls(memory))
+def register_memory(environment: ToolEnvironment, memory: "Memory | None") -> None:
+    if memory is None:
+        return
+    environment.world.urls.register_late("memory", lambda: memory_urls.MemoryUrls(memory))
+    if memory.remote is not None:
+        memory.remote.queue.warn = lambda text: environment.events.emit(Notice("warning", text))
+        memory.remote.queue.wake()
 
 
 def register_github(environment: ToolEnvironment, access: "GithubAccess | None") -> None:

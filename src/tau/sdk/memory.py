@@ -1,19 +1,23 @@
 """Connects a session with its long-term memory."""
 
+from functools import partial
+
 from tau.agent.loop_owner import Complete
 from tau.base.tasks import Background
 from tau.coding.context import ModelRoles
-from tau.coding.memory.automatic import AutomaticMemory
+from tau.coding.memory.automatic import AutomaticMemory, Learn, extract
 from tau.coding.memory.model import MemoryModel
-from tau.coding.project_memory import ProjectMemory
+from tau.coding.memory.port import Memory
 from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import Settings
 from tau.sdk.environment import ToolEnvironment
 
+CHARS_PER_TOKEN = 4
+
 
 def open_automatic(
-    memory: ProjectMemory,
+    memory: Memory,
     settings: Settings,
     environment: ToolEnvironment,
     ask: Complete,
@@ -21,11 +25,19 @@ def open_automatic(
     models: ModelRoles,
 ) -> AutomaticMemory:
     """The hook that recalls and retains; the end of the session closes what it started."""
+    learn: Learn
+    if memory.local is not None:
+        model = MemoryModel(record_costs(ask, conversation, "memory"), models)
+        learn = partial(extract, memory.local, model)
+    else:
+        assert memory.remote is not None
+        learn = memory.remote.learn
     hook = AutomaticMemory(
         memory,
-        settings.memory,
+        settings.hindsight if memory.remote is not None else settings.memory,
+        settings.memory.injection_token_limit * CHARS_PER_TOKEN,
         conversation,
-        MemoryModel(record_costs(ask, conversation, "memory"), models),
+        learn,
         environment.queue,
         environment.events.emit,
         Background(),

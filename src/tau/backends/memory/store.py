@@ -98,7 +98,7 @@ class MemoryStore:
         created: float | None = None,
     ) -> str:
         """Its id; that of an equal memory if there is one. Secrets are masked. Raises MemoryStoreError."""
-        text, context = _clean(text), _clean(context)
+        text, context = clean_memory(text), clean_memory(context)
         if not text:
             raise MemoryStoreError("A memory needs a text.")
         if len(text) > MAX_TEXT_CHARS:
@@ -122,7 +122,7 @@ class MemoryStore:
             item = _one(db, id)
             if item is None:
                 return False
-            new = item.text if text is None else _clean(text)
+            new = item.text if text is None else clean_memory(text)
             if not new or len(new) > MAX_TEXT_CHARS:
                 raise MemoryStoreError(f"A memory has 1 to {MAX_TEXT_CHARS:,} characters.")
             share = item.importance if importance is None else _share(importance)
@@ -421,7 +421,7 @@ def _item(row: Sequence[object]) -> MemoryItem:
     return convert(dict(zip(_FIELDS.split(", "), [*row[:-1], bool(row[-1])], strict=True)), MemoryItem)
 
 
-def _clean(text: str) -> str:
+def clean_memory(text: str) -> str:
     return secrets.mask(text.replace("\0", "").encode("utf-8", "replace").decode().strip())
 
 

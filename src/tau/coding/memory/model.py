@@ -1,13 +1,11 @@
-"""Asks the small model about memories, and shows memories to models."""
+"""Asks the small model about memories."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tau.agent.loop_owner import Complete
-from tau.backends.memory.store import MemoryItem
 from tau.coding.ports import Models
-from tau.coding.project_memory import shown
 from tau.coding.side_request import ask_model
+from tau.coding.untrusted_text import fence
 
 
 class MemoryModel:
@@ -24,8 +22,6 @@ class MemoryModel:
         return await ask_model(self._complete, model, system, text, thinking=thinking, timeout_s=timeout_s)
 
 
-def memory_row(item: MemoryItem) -> str:
-    """One memory; it cannot end the block that it is in."""
-    text = shown(item.text).replace("</memories", "< /memories")
-    day = datetime.fromtimestamp(item.created, UTC)
-    return f"- {text} (id: {item.id}) ({day:%Y-%m-%d})"
+def fence_memories(text: str) -> str:
+    """Memories are data: what is in one may have come from anywhere."""
+    return fence([text], "long-term memory")[0]

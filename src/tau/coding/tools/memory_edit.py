@@ -7,8 +7,8 @@ from msgspec import Meta, Struct
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
+from tau.coding.memory.port import Memory
 from tau.coding.ports import CodingContext
-from tau.coding.project_memory import ProjectMemory
 from tau.coding.tools.recall import opened
 
 _DONE = {"update": "updated", "forget": "forgotten", "invalidate": "invalidated"}
@@ -28,11 +28,12 @@ class MemoryEditParams(Struct, frozen=True):
 class MemoryEdit(Tool[MemoryEditParams]):
     name, label = "memory_edit", "Memory edit"
 
-    def __init__(self, memory: ProjectMemory | None) -> None:
+    def __init__(self, memory: Memory | None) -> None:
         self._memory = memory
 
     async def run(self, params: MemoryEditParams, ctx: CodingContext) -> ToolOutput:
-        memory = opened(self._memory)
+        if (memory := opened(self._memory).local) is None:
+            raise ToolError("Hindsight keeps the memories; they cannot be edited from here.")
         for id in (params.id, params.replacement_id):
             if id and await memory.find(id) is None:
                 raise ToolError(f"Memory {id} was not found.")

@@ -6,8 +6,8 @@ from msgspec import Meta, Struct
 
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
+from tau.coding.memory.port import Memory
 from tau.coding.ports import CodingContext
-from tau.coding.project_memory import ProjectMemory
 from tau.coding.tools.recall import opened
 
 MAX_ITEMS = 50
@@ -27,9 +27,10 @@ class RetainParams(Struct, frozen=True):
 class Retain(Tool[RetainParams]):
     name, label = "retain", "Retain"
 
-    def __init__(self, memory: ProjectMemory | None) -> None:
+    def __init__(self, memory: Memory | None) -> None:
         self._memory = memory
 
     async def run(self, params: RetainParams, ctx: CodingContext) -> ToolOutput:
-        ids = await opened(self._memory).retain([(item.content, item.context) for item in params.items])
-        return ToolOutput.text(f"{len(ids)} {'memory' if len(ids) == 1 else 'memories'} stored.")
+        memory = opened(self._memory)
+        count = await memory.retain([(item.content, item.context) for item in params.items])
+        return ToolOutput.text(f"{count} {'memory' if count == 1 else 'memories'} {memory.stored}.")

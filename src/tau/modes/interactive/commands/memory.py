@@ -6,9 +6,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from tau.backends.memory.store import MemoryItem
 from tau.base.errors import TauError, UsageError
+from tau.base.late import late
 from tau.base.text import clean_line, quantity, shortened
 from tau.coding.project_memory import ProjectMemory
 from tau.modes.interactive.command_context import CommandContext
+
+server_memory = late("tau.modes.interactive.commands.server_memory")
 
 MAX_ROWS = 30
 MAX_ROW_CHARS = 160
@@ -21,11 +24,15 @@ async def memory(context: CommandContext, rest: str) -> None:
     if opened is None:
         raise TauError(OFF)
     verb, _, words = rest.strip().partition(" ")
+    verb, words = verb or "view", words.strip()
+    if opened.local is None:
+        context.say(await server_memory.run_verb(opened, verb, words))
+        return
     if verb == "mm":
         raise UsageError("The local memory has no mental models.")
-    if (run := VERBS.get(verb or "view")) is None:
+    if (run := VERBS.get(verb)) is None:
         raise UsageError(f"There is no /memory {verb}; there are {', '.join(VERBS)}.")
-    context.say(await run(context, opened, words.strip()))
+    context.say(await run(context, opened.local, words))
 
 
 def _memories(number: int) -> str:
@@ -38,7 +45,7 @@ async def _view(context: CommandContext, memory: ProjectMemory, words: str) -> s
         found = [match.item for match in await memory.recall(words)]
         return "\n".join(_rows(found)) or "Nothing found."
     items = await memory.change(memory.store.items, memory.scopes, limit=MAX_ROWS)
-    recalled = [match.item for match in memory.recalled]
+    recalled = [row.item for row in memory.recalled if row.item is not None]
     rows = ["Recalled for this conversation:", *_rows(recalled), ""] if recalled else []
     return "\n".join([*rows, "Latest:", *_rows(items)]) if items else "No memories."
 

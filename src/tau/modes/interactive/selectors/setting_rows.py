@@ -27,6 +27,7 @@ TABS: Mapping[str, tuple[str, ...]] = {
     "Context": (
         *("compaction", "branchSummary", "contextFiles", "skills", "extensions", "disabledProviders"),
         *("disabledExtensions", "checkpoint", "images", "inspectImage", "ttsr", "rules", "hooks", "memory"),
+        "hindsight",
     ),
     "Tools": (
         *("tools", "sandbox", "bash", "shellPath", "async", "eval", "python", "rpc", "task", "irc", "mcp"),

@@ -1,0 +1,224 @@
+"""Memories on a Hindsight server, as one project's sessions see them."""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Self
+
+from tau.ai.auth import resolve_value
+from tau.ai.http import HttpTransport
+from tau.backends.memory.hindsight import (
+    ANSWER_S,
+    HindsightAnswer,
+    HindsightClient,
+    HindsightError,
+    HindsightFact,
+    MentalModel,
+)
+from tau.backends.memory.retain_queue import RetainedText, RetainQueue
+from tau.backends.memory.store import clean_memory
+from tau.base import log
+from tau.base.clock import iso, now_ms
+from tau.base.errors import TauError
+from tau.base.run import Runner
+from tau.base.tasks import Background
+from tau.base.text import clean_line, plain, quantity, shortened
+from tau.coding.memory.port import MemoryRow, fitting, indented
+from tau.coding.project_memory import primary_checkout, shown
+from tau.coding.untrusted_text import fence
+from tau.config.paths import Paths
+from tau.config.settings import HindsightSettings
+
+if TYPE_CHECKING:
+    from tau.coding.project_memory import ProjectMemory
+
+NAME = "tau"
+MODELS_S, END_S = 1.5, 2.0
+REFLECT_S = 120.0
+MAX_QUERY_CHARS = 4_000
+MAX_DOCUMENT_CHARS = 200_000
+MAX_MODELS = 100
+CONFLICT = 409
+# Mental models of a new bank: id, name, the question that the server keeps answered. The first is about the
+# user in all projects.
+SEEDS = (
+    ("user-preferences", "User preferences", "How does the user like to work, and what do they prefer?"),
+    ("project-conventions", "Project conventions", "Which conventions and commands does this project use?"),
+    ("project-decisions", "Project decisions", "What was decided about this project, and why?"),
+)
+
+
+class HindsightMemory:
+    """Implements `Memory`. Nothing is sent before it is needed."""
+
+    local: "ProjectMemory | None" = None
+    stored = "queued"
+
+    def __init__(
+        self, client: HindsightClient, folder: Path, settings: HindsightSettings, project: str
+    ) -> None:
+        self.client, self.remote, self.settings = client, self, settings
+        self._background = Background()
+        self.queue = RetainQueue(folder, client, self._background)
+        self.hosts, self.retains = (client.place.authority,), settings.auto_retain
+        self.recalled: list[MemoryRow] = []
+        self.retain_now: Callable[[], Awaitable[int]] | None = None
+        name = "-".join(filter(None, (settings.bank_id_prefix, settings.bank_id or NAME)))
+        self.bank = f"{name}-{project}" if settings.scoping == "per-project" else name
+        self.tags = [f"project:{project}"] if settings.scoping == "per-project-tagged" else []
+        self._scope = {"tags": self.tags, "tags_match": "any"} if self.tags else {}
+        self._models: list[MentalModel] = []
+        self.models_until = 0.0
+        self._turns: list[tuple[str, str]] = []
+        self._document, self._part = _digest(iso(now_ms()))[:8], 1
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        self.queue.finish()
+        await self._background.close(END_S)
+        await self.client.close()
+
+    async def ask(
+        self, method: str, path: str, body: Mapping[str, object] | None = None, limit_s: float = ANSWER_S
+    ) -> HindsightAnswer:
+        """Ask about the bank. Raises TauError."""
+        if body is not None:
+            body = {key: clean_memory(one) if isinstance(one, str) else one for key, one in body.items()}
+        return await self.client.ask(method, self.bank, path, body, limit_s)
+
+    async def find_rows(self, query: str, *, scored: bool = False) -> list[MemoryRow]:
+        own = self.settings
+        limits = {"budget": own.recall_budget, "max_tokens": own.recall_max_tokens, "types": own.recall_types}
+        body = {"query": query[:MAX_QUERY_CHARS], **limits, **self._scope}
+        found = await self.ask("POST", "/memories/recall", body)
+        return [MemoryRow(_row(fact)) for fact in found.results if fact.text.strip()]
+
+    async def retain(self, items: Sequence[tuple[str, str]]) -> int:
+        """Raises MemoryStoreError."""
+        texts = [self._text(text, context, _digest(self.bank, *self.tags, text)) for text, context in items]
+        await self.queue.add(texts, self.bank)
+        return len(texts)
+
+    async def reflect(self, query: str, context: str) -> str:
+        body = {"query": query, "context": context, "budget": self.settings.recall_budget, **self._scope}
+        found = await self.ask("POST", "/reflect", body, REFLECT_S)
+        return plain(found.text).strip()
+
+    async def block(self, query: str, max_chars: int) -> tuple[str, list[MemoryRow]]:
+        """What rides with a user's message: the mental models, and what matches. The text is fenced."""
+        searching = self.find_rows(query), self._known_models()
+        rows, models = await asyncio.gather(*searching, return_exceptions=True)
+        if isinstance(rows, BaseException):
+            raise rows
+        used = fitting(rows, max_chars)
+        shown_models = "" if isinstance(models, BaseException) else self._render(models)
+        parts = {"mental_models": shown_models, "memories": "\n".join(row.text for row in used)}
+        origin = f"the Hindsight server {self.client.place.authority}"
+        texts = [f"<{tag}>\n{fence([text], origin)[0]}\n</{tag}>" for tag, text in parts.items() if text]
+        return "\n".join(texts), used
+
+    async def learn(self, said: Sequence[tuple[str, str]], session: str) -> int:
+        """Queue the conversation, from which the server extracts memories."""
+        self._turns += said
+        if self.settings.retain_mode == "last-turn":
+            starts = [place for place, (who, _) in enumerate(self._turns) if who == "user"]
+            count = sum(who == "user" for who, _ in said) + self.settings.retain_overlap_turns
+            self._turns = self._turns[starts[-count] :] if count < len(starts) else self._turns
+            self._part += 1
+        elif sum(len(text) for _, text in self._turns) > MAX_DOCUMENT_CHARS:
+            self._turns, self._part = list(said), self._part + 1
+        text = "\n\n".join(f"{who}: {each}" for who, each in self._turns)
+        document = f"{session}-{self._document}-{self._part}"
+        item = self._text(text, self.settings.retain_context, document, {"session": session})
+        await self.queue.add([item], self.bank)
+        return 1
+
+    async def mental_models(self) -> list[MentalModel]:
+        """Those of the project and of all projects; cached. Raises TauError."""
+        if self.settings.mental_models_enabled and monotonic() >= self.models_until:
+            found = (await self.ask("GET", f"/mental-models?detail=content&limit={MAX_MODELS}")).items
+            own = set(self.tags)
+            self._models = [one for one in found if not (own and one.tags and own.isdisjoint(one.tags))]
+            self.models_until = monotonic() + self.settings.mental_model_refresh_interval_ms / 1_000
+            ids = {one.id for one in self._models}
+            if self.settings.mental_model_auto_seed and ids.isdisjoint(map(self._seed_id, SEEDS[1:])):
+                self._background.start(self.seed())
+        return self._models
+
+    async def seed(self) -> None:
+        """Create the mental models that are missing. Raises TauError."""
+        for one in SEEDS:
+            tags = {"tags": self.tags} if one is not SEEDS[0] else {}
+            body = {"id": self._seed_id(one), "name": one[1], "source_query": one[2], **tags}
+            try:
+                await self.ask("POST", "/mental-models", body)
+            except HindsightError as error:
+                if error.status != CONFLICT:
+                    raise
+
+    def _seed_id(self, seed: tuple[str, str, str]) -> str:
+        """In a bank of several projects, each has its own, except for what is about the user."""
+        return f"{seed[0]}-{_digest(*self.tags)[:8]}" if self.tags and seed is not SEEDS[0] else seed[0]
+
+    async def _known_models(self) -> list[MentalModel]:
+        """Without those of a server that is slow to list them; memories are worth more."""
+        try:
+            async with asyncio.timeout(MODELS_S):
+                return await self.mental_models()
+        except (TauError, TimeoutError) as error:
+            log.warning("The mental models were not fetched.", error)
+            return self._models
+
+    def _render(self, models: Sequence[MentalModel]) -> str:
+        rows = [f"{clean_line(one.name)}:\n{plain(one.content).strip()}" for one in models if one.content]
+        return shortened("\n\n".join(rows), self.settings.mental_model_max_render_chars)
+
+    async def describe(self) -> list[str]:
+        """The state of the server and of the queue. Raises TauError."""
+        stats, waiting = await self.ask("GET", "/stats"), len(self.queue.waiting())
+        count = quantity(stats.total_nodes, "memory", "memories")
+        return [
+            f"{count} in the bank {self.bank} at {self.client.place.authority}",
+            f"{waiting:,} waiting to be sent, {stats.pending_operations:,} being processed,"
+            f" {stats.failed_operations:,} failed on the server",
+        ]
+
+    def _text(
+        self, text: str, context: str, document: str, metadata: dict[str, str] | None = None
+    ) -> RetainedText:
+        clean, now = clean_memory(text), iso(now_ms())
+        return RetainedText(clean, document, now, clean_memory(context), self.tags, metadata or {})
+
+
+def open_hindsight(
+    paths: Paths, cwd: Path, settings: HindsightSettings, environ: Mapping[str, str], runner: Runner
+) -> HindsightMemory:
+    """`runner` runs the command that prints the key, if a command does."""
+
+    async def find_key() -> str | None:
+        return await resolve_value(settings.api_token, environ, runner) if settings.api_token else None
+
+    missions = {"reflect_mission": settings.bank_mission, "retain_mission": settings.retain_mission}
+    profile = {name: text for name, text in missions.items() if text}
+    client = HindsightClient(
+        settings.api_url, HttpTransport(environ), find_key, profile, debug=settings.debug
+    )
+    project = primary_checkout(cwd).name or "root"
+    return HindsightMemory(client, paths.home / "memory" / "hindsight-queue", settings, project)
+
+
+def _row(fact: HindsightFact) -> str:
+    notes = "".join(
+        f" {left}{shortened(clean_line(text), 40)}{right}"
+        for left, text, right in (("[", fact.type, "]"), ("(", fact.mentioned_at, ")"))
+        if text
+    )
+    return f"- {indented(shown(plain(fact.text).strip()))}{notes}"
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()[:32]
