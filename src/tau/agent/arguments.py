@@ -36,7 +36,7 @@ def json_schema(params: type[Struct]) -> _Schema:
     }
 
 
-def decode_arguments(params: type[P], arguments: Mapping[str, object]) -> tuple[P, list[str]]:
+def decode_arguments(params: type[P], arguments: Mapping[str, Any]) -> tuple[P, list[str]]:
     """The parameters, and the names of unknown arguments.
 
     Accepts what models send: "5" for 5, lists as JSON text, null for "not given". A struct may declare
@@ -55,12 +55,12 @@ def decode_arguments(params: type[P], arguments: Mapping[str, object]) -> tuple[
 
 
 def _match_names(
-    params: type[Struct], schema: _Schema, arguments: Mapping[str, object]
+    params: type[Struct], schema: _Schema, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
     """The arguments under our names, without those that mean "not given"; and the unknown names."""
     properties: _Schema = schema["properties"]
     aliases: Mapping[str, str] = getattr(params, "aliases", {})
-    known: dict[str, object] = {}
+    known: dict[str, Any] = {}
     ignored: list[str] = []
     for sent_name, value in arguments.items():
         name = sent_name
@@ -73,7 +73,7 @@ def _match_names(
     return known, ignored
 
 
-def _parse_json_text(value: object, schema: _Schema) -> Any:
+def _parse_json_text(value: Any, schema: _Schema) -> Any:
     """Parse a list or object sent as JSON text; return any other value as it is."""
     if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
         return value
@@ -86,7 +86,7 @@ def _parse_json_text(value: object, schema: _Schema) -> Any:
         return value
 
 
-def _missing_message(schema: _Schema, missing: list[str], arguments: Mapping[str, object]) -> str:
+def _missing_message(schema: _Schema, missing: list[str], arguments: Mapping[str, Any]) -> str:
     required = schema.get("required", ())
     fields = ", ".join(name if name in required else f"{name} (optional)" for name in schema["properties"])
     noun = "field is" if len(missing) == 1 else "fields are"
@@ -130,7 +130,7 @@ def _resolve(schema: _Schema, definitions: _Schema) -> _Schema:
     return target
 
 
-def _format_value(value: object) -> str:
+def _format_value(value: Any) -> str:
     return shortened(msgspec.json.encode(value).decode(), _MAX_VALUE_CHARS)
 
 
@@ -188,9 +188,7 @@ def full_schema(params: type[Struct]) -> _Schema:
     return {**schema, "$defs": inlined} if inlined else schema
 
 
-def _inline_references(
-    node: object, definitions: _Schema, ancestors: tuple[str, ...], needed: set[str]
-) -> Any:
+def _inline_references(node: Any, definitions: _Schema, ancestors: tuple[str, ...], needed: set[str]) -> Any:
     if isinstance(node, list):
         return [_inline_references(item, definitions, ancestors, needed) for item in node]
     if not isinstance(node, dict):
@@ -252,10 +250,10 @@ def _compact_field(field: _Schema) -> _Schema:
     return field
 
 
-def function_schema(function: Callable[..., object]) -> _Schema:
+def function_schema(function: Callable[..., Any]) -> _Schema:
     """The schema of a function's parameters, from their hints. Raises TypeError for one without a hint."""
     hints = get_type_hints(function, include_extras=True)
-    fields: list[tuple[str, object] | tuple[str, object, object]] = []
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
     for name, parameter in inspect.signature(function).parameters.items():
         if name not in hints:
             raise TypeError(f"The parameter {name} of {function.__name__} needs a type hint.")

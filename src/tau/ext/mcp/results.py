@@ -33,7 +33,7 @@ class McpDetails(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 async def to_output(
-    result: Mapping[str, object], details: McpDetails, artifacts: Artifacts, *, resize: bool = True
+    result: Mapping[str, Any], details: McpDetails, artifacts: Artifacts, *, resize: bool = True
 ) -> ToolOutput:
     """Large text is cut later, by the limits that all tools share."""
     parts = list_at(result, "content")
@@ -56,14 +56,14 @@ async def to_output(
     )
 
 
-def _is_same(text: str, structured: object) -> bool:
+def _is_same(text: str, structured: Any) -> bool:
     try:
         return bool(json.decode(text) == structured)
     except (ValueError, RecursionError):
         return False
 
 
-async def _part(part: dict[str, object], server: str, artifacts: Artifacts, *, resize: bool) -> UserContent:
+async def _part(part: dict[str, Any], server: str, artifacts: Artifacts, *, resize: bool) -> UserContent:
     kind = part.get("type")
     match kind:
         case "text":
@@ -83,9 +83,7 @@ async def _part(part: dict[str, object], server: str, artifacts: Artifacts, *, r
     return TextContent(f"[A part of the unknown type {clean_line(str(kind))[:40]} is left out]")
 
 
-async def resource_part(
-    fields: dict[str, object], artifacts: Artifacts, *, resize: bool = True
-) -> UserContent:
+async def resource_part(fields: dict[str, Any], artifacts: Artifacts, *, resize: bool = True) -> UserContent:
     """The content of a resource: text as it is, images as images, the rest as a file."""
     if isinstance(text := fields.get("text"), str):
         return TextContent(text)

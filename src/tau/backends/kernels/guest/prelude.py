@@ -7,6 +7,7 @@ from collections import Counter
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from tau.backends.kernels.guest.cell_loop import GuestKernel
 
@@ -69,12 +70,8 @@ def uniq(kernel: "GuestKernel", text: str, *, count: bool = False) -> "str | lis
 
 
 def counter(
-    kernel: "GuestKernel",
-    items: "str | Iterable[object]",
-    *,
-    limit: "int | None" = None,
-    reverse: bool = False,
-) -> "list[tuple[int, object]]":
+    kernel: "GuestKernel", items: "str | Iterable[Any]", *, limit: "int | None" = None, reverse: bool = False
+) -> "list[tuple[int, Any]]":
     """Count items, or lines of a text; returns (count, item) pairs, most frequent first."""
     counted = Counter(items.splitlines() if isinstance(items, str) else items)
     pairs = sorted(counted.items(), key=lambda pair: pair[1], reverse=not reverse)

@@ -31,9 +31,7 @@ class ToolCallState:
         *("args", "changed", "id", "name", "state"),
     )
 
-    def __init__(
-        self, context: BlockContext, id: str, name: str, args: dict[str, object] | None = None
-    ) -> None:
+    def __init__(self, context: BlockContext, id: str, name: str, args: dict[str, Any] | None = None) -> None:
         self._context = context
         self.id = id
         self.name = name
@@ -44,7 +42,7 @@ class ToolCallState:
         self._size = 0
         self._read_at = 0
         self._content: Sequence[UserContent] = ()
-        self._details: object = None
+        self._details: Any = None
         self._started_at: float | None = None
         self._elapsed_ms: int | None = None
 
@@ -119,7 +117,7 @@ class ToolCallState:
         )
 
 
-def _end(words: str, details: object) -> CallState:
+def _end(words: str, details: Any) -> CallState:
     """The state of a call that did not succeed."""
     if words in (*_CUT_SHORT, *_NEVER_RAN):
         return "aborted"
@@ -131,7 +129,7 @@ def was_stopped(result: ToolResultMessage) -> bool:
     return result.is_error and text_of(result.content) in (*_CUT_SHORT, NOT_STARTED)
 
 
-def _shorter(args: dict[str, object]) -> dict[str, Any]:
+def _shorter(args: dict[str, Any]) -> dict[str, Any]:
     """The arguments, with overlong texts cut."""
     if not any(isinstance(value, str) and len(value) > KEPT_CHARS for value in args.values()):
         return args
@@ -144,7 +142,7 @@ def _shorter_content(content: Sequence[UserContent]) -> Sequence[UserContent]:
     return [TextContent(cut_middle(part.text)) if isinstance(part, TextContent) else part for part in content]
 
 
-def _small(details: object) -> Any:
+def _small(details: Any) -> Any:
     """The details, unless they are too large; the call is then shown by its text."""
     if details is UNSET or details is None:
         return None
