@@ -118,7 +118,8 @@ def _error_message(name: str, value: Any, schema: _Schema, definitions: _Schema,
         if inner is None:
             return f"{where}: {message}"
         schema, value = inner, value[step]
-    return f"{where} must be {_describe_schema(_resolve(schema, definitions))}, not {_format_value(value)}"
+    sent = shortened(msgspec.json.encode(value).decode(), _MAX_VALUE_CHARS)
+    return f"{where} must be {_describe_schema(_resolve(schema, definitions))}, not {sent}"
 
 
 def _resolve(schema: _Schema, definitions: _Schema) -> _Schema:
@@ -128,10 +129,6 @@ def _resolve(schema: _Schema, definitions: _Schema) -> _Schema:
         schema = options[0]
     target: _Schema = definitions.get(schema.get("$ref", "").removeprefix("#/$defs/"), schema)
     return target
-
-
-def _format_value(value: Any) -> str:
-    return shortened(msgspec.json.encode(value).decode(), _MAX_VALUE_CHARS)
 
 
 def _describe_schema(schema: _Schema) -> str:

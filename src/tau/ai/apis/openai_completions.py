@@ -230,7 +230,7 @@ class _Answer:
 
     def finish(self) -> Iterator[d.Delta]:
         yield from self._flush_details()
-        for call in self._used_calls():
+        for call in self._calls[:1] if self._first_only else self._calls:
             yield from call.start()
             # Only a server that has seen the end of a call knows that it has no arguments.
             unknown = call.overtaken or not self._ended_in_calls
@@ -262,9 +262,6 @@ class _Answer:
                     yield d.TextPiece(content)
             elif isinstance(content, list):
                 yield from _parts(content)
-
-    def _used_calls(self) -> list[_Call]:
-        return self._calls[:1] if self._first_only else self._calls
 
     def _call(self, part: _CallPart) -> list[d.Delta]:
         function = part.function or _Function()

@@ -465,13 +465,9 @@ def _watch_details(state: WatchDetails) -> GithubDetails:
     )
 
 
-def _shown_state(state: WatchDetails) -> ToolOutput:
-    return ToolOutput.text(render_watch(state), _watch_details(state))
-
-
 async def _report(watch: RunWatch, state: WatchDetails, tail: int, ctx: CodingContext) -> ToolOutput:
     if state.verdict != "failure":
-        return _shown_state(state)
+        return ToolOutput.text(render_watch(state), _watch_details(state))
     state, full = await watch.read_logs(state, tail)
     text, details = render_watch(state), _watch_details(state)
     if state.failed_logs:

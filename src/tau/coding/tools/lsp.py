@@ -42,7 +42,7 @@ class Lsp(Tool[LspParams]):
     def effects(self, params: LspParams, cwd: Path) -> Effects:
         """What edits write is declared by `resolve`, which applies them."""
         reads = [cwd] if self._servers is None else [cwd, self._servers.found.root]
-        if params.file and params.file != "*" and not _is_glob(params.file):
+        if params.file and params.file != "*" and not set("*?[{").intersection(params.file):
             reads.append(resolve(params.file, cwd))
         runs: tuple[str, ...] = ()
         if params.action == "diagnostics" and params.file == "*" and self._servers is not None:
@@ -81,10 +81,6 @@ class Lsp(Tool[LspParams]):
             servers=self._servers.rows() if params.action == "status" else UNSET,
         )
         return ToolOutput.text(text, details)
-
-
-def _is_glob(file: str) -> bool:
-    return any(character in file for character in "*?[{")
 
 
 def _executes(method: str | None) -> bool:

@@ -14,17 +14,10 @@ from tau.base import log
 from tau.base.clock import iso, now_ms
 from tau.base.errors import TauError
 from tau.base.tasks import spawn
+from tau.modes.batch import run_folder
 from tau.modes.batch.executor import Executor, Lease, Progress, Requeue
 from tau.modes.batch.limiter import Limiter, RateLimits
-from tau.modes.batch.run_folder import (
-    BatchResult,
-    DropRecord,
-    EndRecord,
-    ResultRecord,
-    RetryRecord,
-    RunFolder,
-    StartRecord,
-)
+from tau.modes.batch.run_folder import BatchResult, RunFolder
 from tau.modes.batch.scheduler import Scheduler, TaskPlan, TaskStart
 from tau.modes.batch.task import BatchTask
 from tau.modes.exit_status import DONE, FAILED, INTERRUPTED, TRY_LATER
@@ -117,12 +110,14 @@ class Coordinator:
         state = self._folder.state
         again = [key for key, result in state.results.items() if result.status == "cancelled"]
         if again:
-            self._folder.write(RetryRecord(again))
+            self._folder.write(run_folder.RetryRecord(again))
             self._folder.rewrite_results()
         for key, lease in list(state.open.items()):  # their workers ended with the last coordinator
             workspace = self._folder.path / "work" / f"{key}-{lease.fence}"
             await asyncio.to_thread(shutil.rmtree, workspace, ignore_errors=True)
-            self._folder.write(EndRecord(key, lease.fence, "The last run was interrupted.", counts=False))
+            self._folder.write(
+                run_folder.EndRecord(key, lease.fence, "The last run was interrupted.", counts=False)
+            )
         results = {key: result.status for key, result in state.results.items()}
         for key in list(self.scheduler.load(results, state.attempts)):
             self._record_cancelled(key, "A task that it comes after was not done.")
@@ -183,7 +178,7 @@ class Coordinator:
     async def _attempt(self, start: TaskStart) -> None:
         key, task = start.key, self._tasks[start.key]
         fence = self._folder.state.fence + 1
-        self._folder.write(StartRecord(key, start.attempt, fence, "", iso(now_ms())))
+        self._folder.write(run_folder.StartRecord(key, start.attempt, fence, "", iso(now_ms())))
         self._fences[key] = fence
         self.running[key] = Progress()
         self._tell(AttemptStarted(key, start.attempt))
@@ -222,7 +217,7 @@ class Coordinator:
                     self._work[other].cancel()
 
     def _requeue(self, key: str, fence: int, outcome: Requeue) -> None:
-        self._folder.write(EndRecord(key, fence, outcome.reason, counts=False, cost=outcome.cost))
+        self._folder.write(run_folder.EndRecord(key, fence, outcome.reason, counts=False, cost=outcome.cost))
         self._tell(AttemptEnded(key, outcome.reason))
         now, name = time.monotonic(), self.scheduler.plan(key).limit
         if not outcome.refused:
@@ -240,15 +235,15 @@ class Coordinator:
 
     def _finish(self, key: str, fence: int, result: BatchResult) -> None:
         if self._fences.get(key) != fence:
-            self._folder.write(DropRecord(key, fence, result.status))
+            self._folder.write(run_folder.DropRecord(key, fence, result.status))
             return
         self._refusals.pop(self.scheduler.plan(key).limit, None)
         final, blocked = self.scheduler.ended(key, result.status)
         if not final:
-            self._folder.write(EndRecord(key, fence, result.error, counts=True, cost=result.cost))
+            self._folder.write(run_folder.EndRecord(key, fence, result.error, counts=True, cost=result.cost))
             self._tell(AttemptEnded(key, result.error or result.status))
             return
-        self._folder.write(ResultRecord(key, fence, result))
+        self._folder.write(run_folder.ResultRecord(key, fence, result))
         self._tell(TaskEnded(result))
         for other in blocked:
             self._record_cancelled(other, f"It comes after {key}, which was not done ({result.status}).")
@@ -264,7 +259,7 @@ class Coordinator:
 
     def _record_cancelled(self, key: str, why: str) -> None:
         result = BatchResult(id=key, attempt=0, status="cancelled", error=why)
-        self._folder.write(ResultRecord(key, 0, result))
+        self._folder.write(run_folder.ResultRecord(key, 0, result))
         self._tell(TaskEnded(result))
 
     def _is_over_cost(self) -> bool:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
         ok: bool
         error: str
         value: object
-
-    class CellResult(TypedDict):
         status: str
         exit: int
 
@@ -198,7 +196,7 @@ class GuestKernel:
         self._send(dict(status, t="done", id=cell["id"], seq=self._sequence, stdin=self.stdin_wanted))
         self._mark()
 
-    def _execute(self, cell: "ChannelMessage", name: str) -> "CellResult":
+    def _execute(self, cell: "ChannelMessage", name: str) -> "ChannelMessage":
         code = cell["code"]
         shown = self.load("display") if "_tau_display" in sys.modules or "matplotlib" in code else None
         if shown is not None:
@@ -388,7 +386,7 @@ def hint(error: BaseException, code: str) -> str:
     return "Cells are plain Python: there are no `%` magics.\n" if line.startswith("%") else ""
 
 
-def exit_result(ending: SystemExit, write: "Callable[[str], None]") -> "CellResult":
+def exit_result(ending: SystemExit, write: "Callable[[str], None]") -> "ChannelMessage":
     """Handle `sys.exit` in a cell; its argument is an exit code, or text to show."""
     code = ending.code
     if code is None or code == 0:
