@@ -136,7 +136,7 @@ class AutomaticMemory(Hooks):
         if used:
             self._memory.recalled = used
             noun = "memory" if len(used) == 1 else "memories"
-            self._emit(Notice("info", f"Recalled {len(used)} {noun}; /memory view shows them."))
+            self._emit(Notice("info", f"Recalled {len(used)} {noun}; /memory shows them."))
         return CustomMessage(KIND, block, display=False, timestamp=now_ms()) if block else None
 
 

@@ -41,13 +41,13 @@ MAX_QUERY_CHARS = 4_000
 MAX_DOCUMENT_CHARS = 200_000
 MAX_MODELS = 100
 CONFLICT = 409
-# Mental models of a new bank: id, name, the question that the server keeps answered. The first is about the
-# user in all projects.
-SEEDS = (
-    ("user-preferences", "User preferences", "How does the user like to work, and what do they prefer?"),
-    ("project-conventions", "Project conventions", "Which conventions and commands does this project use?"),
-    ("project-decisions", "Project decisions", "What was decided about this project, and why?"),
-)
+# Mental models of a new bank, and the question that each answers. The first is about the user in all projects.
+USER = "user-preferences"
+SEEDS = {
+    USER: "How does the user like to work, and what do they prefer?",
+    "project-conventions": "Which conventions and commands does this project use?",
+    "project-decisions": "What was decided about this project, and why?",
+}
 
 
 class HindsightMemory:
@@ -59,10 +59,12 @@ class HindsightMemory:
     def __init__(
         self, client: HindsightClient, folder: Path, settings: HindsightSettings, project: str
     ) -> None:
-        self.client, self.remote, self.settings = client, self, settings
+        self.client, self.settings = client, settings
+        self.remote: HindsightMemory | None = self
         self._background = Background()
         self.queue = RetainQueue(folder, client, self._background)
-        self.hosts, self.retains = (client.place.authority,), settings.auto_retain
+        self.hosts: tuple[str, ...] = (client.place.authority,)
+        self.retains = settings.auto_retain
         self.recalled: list[MemoryRow] = []
         self.retain_now: Callable[[], Awaitable[int]] | None = None
         name = "-".join(filter(None, (settings.bank_id_prefix, settings.bank_id or NAME)))
@@ -144,25 +146,25 @@ class HindsightMemory:
             own = set(self.tags)
             self._models = [one for one in found if not (own and one.tags and own.isdisjoint(one.tags))]
             self.models_until = monotonic() + self.settings.mental_model_refresh_interval_ms / 1_000
-            ids = {one.id for one in self._models}
-            if self.settings.mental_model_auto_seed and ids.isdisjoint(map(self._seed_id, SEEDS[1:])):
+            own_ids = {self._seed_id(name) for name in SEEDS if name != USER}
+            if self.settings.mental_model_auto_seed and own_ids.isdisjoint(one.id for one in self._models):
                 self._background.start(self.seed())
         return self._models
 
     async def seed(self) -> None:
         """Create the mental models that are missing. Raises TauError."""
-        for one in SEEDS:
-            tags = {"tags": self.tags} if one is not SEEDS[0] else {}
-            body = {"id": self._seed_id(one), "name": one[1], "source_query": one[2], **tags}
+        for name, question in SEEDS.items():
+            body = {"id": self._seed_id(name), "name": name.replace("-", " ").capitalize()}
+            tags = self.tags if name != USER else []
             try:
-                await self.ask("POST", "/mental-models", body)
+                await self.ask("POST", "/mental-models", {**body, "source_query": question, "tags": tags})
             except HindsightError as error:
                 if error.status != CONFLICT:
                     raise
 
-    def _seed_id(self, seed: tuple[str, str, str]) -> str:
+    def _seed_id(self, name: str) -> str:
         """In a bank of several projects, each has its own, except for what is about the user."""
-        return f"{seed[0]}-{_digest(*self.tags)[:8]}" if self.tags and seed is not SEEDS[0] else seed[0]
+        return f"{name}-{_digest(*self.tags)[:8]}" if self.tags and name != USER else name
 
     async def _known_models(self) -> list[MentalModel]:
         """Without those of a server that is slow to list them; memories are worth more."""
@@ -212,12 +214,9 @@ def open_hindsight(
 
 
 def _row(fact: HindsightFact) -> str:
-    notes = "".join(
-        f" {left}{shortened(clean_line(text), 40)}{right}"
-        for left, text, right in (("[", fact.type, "]"), ("(", fact.mentioned_at, ")"))
-        if text
-    )
-    return f"- {indented(shown(plain(fact.text).strip()))}{notes}"
+    notes = [f"[{fact.type}]"] if fact.type else []
+    notes += [f"({fact.mentioned_at})"] if fact.mentioned_at else []
+    return " ".join(["-", indented(shown(plain(fact.text).strip())), *map(clean_line, notes)])
 
 
 def _digest(*texts: str) -> str:

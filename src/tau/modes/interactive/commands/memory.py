@@ -24,19 +24,33 @@ async def memory(context: CommandContext, rest: str) -> None:
     if opened is None:
         raise TauError(OFF)
     verb, _, words = rest.strip().partition(" ")
-    verb, words = verb or "view", words.strip()
+    words = words.strip()
     if opened.local is None:
-        context.say(await server_memory.run_verb(opened, verb, words))
+        context.say(await server_memory.run_verb(opened, verb or "view", words))
         return
     if verb == "mm":
         raise UsageError("The local memory has no mental models.")
-    if (run := VERBS.get(verb)) is None:
+    if (run := VERBS.get(verb) if verb else _choose) is None:
         raise UsageError(f"There is no /memory {verb}; there are {', '.join(VERBS)}.")
     context.say(await run(context, opened.local, words))
 
 
 def _memories(number: int) -> str:
     return quantity(number, "memory", "memories")
+
+
+async def _choose(context: CommandContext, memory: ProjectMemory, words: str) -> str:
+    """Pick one of the recalled and the latest memories, to edit or forget it."""
+    recalled = [row.item for row in memory.recalled if row.item is not None]
+    latest = await memory.change(memory.store.items, memory.scopes, limit=MAX_ROWS)
+    rows = list(dict.fromkeys(_rows([*recalled, *latest])))
+    if not rows:
+        return "No memories."
+    if (row := await context.ui.select("Recalled and latest memories", rows)) is None:
+        return "Nothing was changed."
+    id, text = row.split("  ", 1)
+    verb = await context.ui.select(text, ("Edit", "Forget"))
+    return "Nothing was changed." if verb is None else await VERBS[verb.lower()](context, memory, id)
 
 
 async def _view(context: CommandContext, memory: ProjectMemory, words: str) -> str:
