@@ -144,17 +144,26 @@ def primary_checkout(cwd: Path) -> Path:
 def memory_row(item: MemoryItem) -> str:
     """One memory; it cannot end the block that it is in."""
     text = indented(shown(item.text)).replace("</memories", "< /memories")
-    return f"- {text} (id: {item.id}) ({_day(item)})"
+    return f"- {text} (id: {item.id}) ({memory_day(item)})"
 
 
 def _scored_row(found: MemoryMatch) -> str:
-    item = found.item
-    return (
-        f"- {indented(shown(item.text))} (id: {item.id}) [{item.source}] ({_day(item)}) c:{found.score:.2f}"
-    )
+    item, text = found.item, indented(shown(found.item.text))
+    return f"- {text} (id: {item.id}) [{item.source}] ({memory_day(item)}) c:{found.score:.2f}"
 
 
-def _day(item: MemoryItem) -> str:
+def memory_facts(item: MemoryItem) -> dict[str, str]:
+    """What people see of it besides its text."""
+    return {
+        "context": item.context,
+        "source": item.source,
+        "created": memory_day(item),
+        "importance": f"{item.importance:.2f}",
+        "replaced by": item.superseded,
+    }
+
+
+def memory_day(item: MemoryItem) -> str:
     return f"{datetime.fromtimestamp(item.created, UTC):%Y-%m-%d}"
 
 

@@ -141,9 +141,10 @@ class AutomaticMemory(Hooks):
 
 
 async def extract(
-    memory: ProjectMemory, model: MemoryModel, said: Sequence[tuple[str, str]], session: str
+    memory: ProjectMemory | None, model: MemoryModel, said: Sequence[tuple[str, str]], session: str
 ) -> int:
     """Have the model extract memories, and store them; returns how many are new."""
+    assert memory is not None
     text = "\n\n".join(f"<{who}>\n{each}\n</{who}>" for who, each in said)
     known = await memory.similar(text, KNOWN)
     rows = "\n".join(f"- {item.id}: {shown(item.text)}" for item in known)

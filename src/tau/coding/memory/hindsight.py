@@ -17,7 +17,7 @@ from tau.backends.memory.hindsight import (
     HindsightFact,
     MentalModel,
 )
-from tau.backends.memory.retain_queue import RetainedText, RetainQueue
+from tau.backends.memory.retain_queue import RetainQueue
 from tau.backends.memory.store import clean_memory
 from tau.base import log
 from tau.base.clock import iso, now_ms
@@ -41,7 +41,7 @@ MAX_QUERY_CHARS = 4_000
 MAX_DOCUMENT_CHARS = 200_000
 MAX_MODELS = 100
 CONFLICT = 409
-# Mental models of a new bank, and the question that each answers. The first is about the user in all projects.
+# Mental models of a new bank, and the question that each answers. The first is about the user everywhere.
 USER = "user-preferences"
 SEEDS = {
     USER: "How does the user like to work, and what do they prefer?",
@@ -57,16 +57,22 @@ class HindsightMemory:
     stored = "queued"
 
     def __init__(
-        self, client: HindsightClient, folder: Path, settings: HindsightSettings, project: str
+        self, paths: Paths, cwd: Path, settings: HindsightSettings, environ: Mapping[str, str], runner: Runner
     ) -> None:
-        self.client, self.settings = client, settings
+        """`runner` runs the command that prints the key, if one does. Raises ProviderError."""
+        self.settings, self._environ, self._runner = settings, environ, runner
+        missions = {"reflect_mission": settings.bank_mission, "retain_mission": settings.retain_mission}
+        profile = {name: text for name, text in missions.items() if text}
+        transport = HttpTransport(environ)
+        self.client = HindsightClient(settings.api_url, transport, self._find_key, profile, settings.debug)
         self.remote: HindsightMemory | None = self
         self._background = Background()
-        self.queue = RetainQueue(folder, client, self._background)
-        self.hosts: tuple[str, ...] = (client.place.authority,)
+        self.queue = RetainQueue(paths.home / "memory" / "hindsight-queue", self.client, self._background)
+        self.hosts: tuple[str, ...] = (self.client.place.authority,)
         self.retains = settings.auto_retain
         self.recalled: list[MemoryRow] = []
         self.retain_now: Callable[[], Awaitable[int]] | None = None
+        project = primary_checkout(cwd).name or "root"
         name = "-".join(filter(None, (settings.bank_id_prefix, settings.bank_id or NAME)))
         self.bank = f"{name}-{project}" if settings.scoping == "per-project" else name
         self.tags = [f"project:{project}"] if settings.scoping == "per-project-tagged" else []
@@ -82,7 +88,11 @@ class HindsightMemory:
     async def __aexit__(self, *raised: object) -> None:
         self.queue.finish()
         await self._background.close(END_S)
-        await self.client.close()
+        await self.client.transport.close()
+
+    async def _find_key(self) -> str | None:
+        named = self.settings.api_token
+        return await resolve_value(named, self._environ, self._runner) if named else None
 
     async def ask(
         self, method: str, path: str, body: Mapping[str, object] | None = None, limit_s: float = ANSWER_S
@@ -119,7 +129,7 @@ class HindsightMemory:
         used = fitting(rows, max_chars)
         shown_models = "" if isinstance(models, BaseException) else self._render(models)
         parts = {"mental_models": shown_models, "memories": "\n".join(row.text for row in used)}
-        origin = f"the Hindsight server {self.client.place.authority}"
+        origin = f"the Hindsight server {self.hosts[0]}"
         texts = [f"<{tag}>\n{fence([text], origin)[0]}\n</{tag}>" for tag, text in parts.items() if text]
         return "\n".join(texts), used
 
@@ -135,7 +145,7 @@ class HindsightMemory:
             self._turns, self._part = list(said), self._part + 1
         text = "\n\n".join(f"{who}: {each}" for who, each in self._turns)
         document = f"{session}-{self._document}-{self._part}"
-        item = self._text(text, self.settings.retain_context, document, {"session": session})
+        item = self._text(text, self.settings.retain_context, document, session)
         await self.queue.add([item], self.bank)
         return 1
 
@@ -181,36 +191,16 @@ class HindsightMemory:
 
     async def describe(self) -> list[str]:
         """The state of the server and of the queue. Raises TauError."""
-        stats, waiting = await self.ask("GET", "/stats"), len(self.queue.waiting())
+        stats = await self.ask("GET", "/stats")
         count = quantity(stats.total_nodes, "memory", "memories")
-        return [
-            f"{count} in the bank {self.bank} at {self.client.place.authority}",
-            f"{waiting:,} waiting to be sent, {stats.pending_operations:,} being processed,"
-            f" {stats.failed_operations:,} failed on the server",
-        ]
+        waiting = f"{len(self.queue.waiting()):,} waiting to be sent"
+        server = f"{stats.pending_operations:,} being processed, {stats.failed_operations:,} failed"
+        return [f"{count} in the bank {self.bank} at {self.hosts[0]}", f"{waiting}; on the server, {server}"]
 
-    def _text(
-        self, text: str, context: str, document: str, metadata: dict[str, str] | None = None
-    ) -> RetainedText:
-        clean, now = clean_memory(text), iso(now_ms())
-        return RetainedText(clean, document, now, clean_memory(context), self.tags, metadata or {})
-
-
-def open_hindsight(
-    paths: Paths, cwd: Path, settings: HindsightSettings, environ: Mapping[str, str], runner: Runner
-) -> HindsightMemory:
-    """`runner` runs the command that prints the key, if a command does."""
-
-    async def find_key() -> str | None:
-        return await resolve_value(settings.api_token, environ, runner) if settings.api_token else None
-
-    missions = {"reflect_mission": settings.bank_mission, "retain_mission": settings.retain_mission}
-    profile = {name: text for name, text in missions.items() if text}
-    client = HindsightClient(
-        settings.api_url, HttpTransport(environ), find_key, profile, debug=settings.debug
-    )
-    project = primary_checkout(cwd).name or "root"
-    return HindsightMemory(client, paths.home / "memory" / "hindsight-queue", settings, project)
+    def _text(self, text: str, context: str, document: str, session: str = "") -> dict[str, object]:
+        texts = {"content": clean_memory(text), "context": clean_memory(context), "document_id": document}
+        more = {"metadata": {"session": session}} if session else {}
+        return {**texts, "timestamp": iso(now_ms()), "tags": self.tags, **more}
 
 
 def _row(fact: HindsightFact) -> str:

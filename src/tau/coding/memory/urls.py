@@ -1,14 +1,12 @@
 """The internal URLs `memory://root`, which lists the memories of the project, and `memory://ID`."""
 
-from datetime import UTC, datetime
-
 from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
 from tau.base.text import clean_line, shortened
 from tau.coding.internal_urls.schemes import ReadOnlyUrls
 from tau.coding.memory.port import Memory
 from tau.coding.ports import Resource
-from tau.coding.project_memory import memory_row
+from tau.coding.project_memory import memory_facts, memory_row
 
 MAX_LISTED = 500
 
@@ -33,12 +31,7 @@ class MemoryUrls(ReadOnlyUrls):
         if item is None:
             name = shortened(clean_line(id), 60)
             raise ToolError(f"Memory {name} was not found; memory://root lists them.")
-        facts = {
-            "context": item.context,
-            "source": item.source,
-            "created": f"{datetime.fromtimestamp(item.created, UTC):%Y-%m-%d}",
-            "importance": f"{item.importance:.2f}",
-            "replaced by": item.superseded,
-        }
-        text = "\n".join([item.text, "", *(f"{name}: {value}" for name, value in facts.items() if value)])
+        text = "\n".join(
+            [item.text, "", *(f"{name}: {value}" for name, value in memory_facts(item).items() if value)]
+        )
         return Resource(url=f"memory://{item.id}", data=f"{text}\n".encode("utf-8", "replace"))
