@@ -90,6 +90,14 @@ def test_server_gets_its_own_word(level: ThinkingLevel, word: str) -> None:
     assert body(anthropic, claude, level)["output_config"] == {"effort": word}
 
 
+def test_level_without_a_word_never_takes_one_that_the_server_lacks() -> None:
+    loud = model("openai-completions", thinking_level_map={"low": None, "medium": "so-so"})
+    assert "reasoning_effort" not in body(completions, loud, "minimal")
+    assert body(completions, loud, "medium")["reasoning_effort"] == "so-so"
+    quiet = model("openai-completions", thinking_level_map={"low": "quiet"})
+    assert body(completions, quiet, "minimal")["reasoning_effort"] == "quiet"
+
+
 def test_budgets_come_from_the_settings() -> None:
     claude = model("anthropic-messages")
     wanted = body(anthropic, claude, "low", max_tokens=20_000, thinking_budgets={"low": 5000})

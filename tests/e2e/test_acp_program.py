@@ -354,3 +354,47 @@ def test_session_that_is_loaded_again_has_one_writer(tau: Program) -> None:
 
     drive(tau, work)
     assert tau.user_messages() == ["hi", "again"]
+
+
+COMMANDS = """
+import asyncio, os
+
+def extension(tau):
+    @tau.command("greet")
+    async def greet(args, ctx):
+        "Greet somebody"
+        color = await ctx.ui.select("Color?", ["red", "blue"])
+        os.write(1, b"not a message")
+        can = [name for name in ("select", "confirm", "notify", "widget", "custom") if ctx.ui.can(name)]
+        ctx.ui.widget("w", ["row"])
+        ctx.ui.notify(f"{color} {await ctx.ui.custom(lambda *_: None)} {can}")
+
+    @tau.command("hang")
+    async def hang(args, ctx):
+        ctx.ui.notify("waiting")
+        await asyncio.sleep(1000)
+"""
+
+
+def test_command_of_an_extension_is_offered_speaks_and_can_be_stopped(tau: Program) -> None:
+    start(tau)
+    (tau.project / "e.py").write_text(COMMANDS)
+
+    async def work(agent: ClientSideConnection, editor: Editor) -> None:
+        session = await agent.new_session(str(tau.project))
+        await editor.wait_for(lambda: editor.of("available_commands_update"))
+        offered = editor.of("available_commands_update")[0].available_commands
+        assert [(one.name, one.description) for one in offered] == [
+            ("greet", "Greet somebody"),
+            ("hang", "hang"),
+        ]
+        answer = await agent.prompt(session.session_id, text("/greet"))
+        assert answer.stop_reason == "end_turn"
+        assert editor.text() == "\nred None ['select', 'confirm', 'notify']\n"
+        async with asyncio.TaskGroup() as group:
+            hanging = group.create_task(agent.prompt(session.session_id, text("/hang")))
+            await editor.wait_for(lambda: "waiting" in editor.text())
+            await agent.cancel(session.session_id)
+        assert hanging.result().stop_reason == "cancelled"
+
+    drive(tau, work, "-e", "e.py")

@@ -3,12 +3,15 @@
 import asyncio
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from tau.agent.events import TurnEnd
 from tau.ext import Deny, ExtensionAPI, ExtensionContext, ToolCallEvent
+from tau.ext.plugins import scaffold
+from tau.ext.plugins.manifest import check_manifest
 from tau.testing import Say, Use, run
 
 
@@ -60,7 +63,16 @@ def test_time_is_skipped_instead_of_slept(tmp_path: Path) -> None:
         assert tau.faults == ["turn_end: TimeoutError: it took longer than 30 s"]
 
 
-@pytest.mark.parametrize("kind", ["extension", "tool", "hook", "plugin"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "extension",
+        "tool",
+        "hook",
+        "plugin",
+        *(pytest.param(one, marks=pytest.mark.soak) for one in ("skill", "rule")),
+    ],
+)
 def test_the_test_of_a_new_plugin_passes(kind: str, tmp_path: Path) -> None:
     new = [sys.executable, "-m", "tau", "plugin", "new", "demo", "--kind", kind]
     made = subprocess.run(new, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -68,3 +80,14 @@ def test_the_test_of_a_new_plugin_passes(kind: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "demo"]
     tested = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert tested.returncode == 0, tested.stdout
+
+
+@pytest.mark.parametrize("kind", scaffold.FILES)
+def test_new_plugin_of_each_kind_has_a_project_file_with_its_name_and_a_test(
+    kind: str, tmp_path: Path
+) -> None:
+    scaffold.write("demo", kind, tmp_path)
+    project = tomllib.loads((tmp_path / "demo" / "pyproject.toml").read_text())["project"]
+    assert (project["name"], project["version"]) == ("demo", "0.1.0")
+    assert (tmp_path / "demo" / "test_demo.py").is_file()
+    assert check_manifest(tmp_path / "demo") == []

@@ -22,7 +22,10 @@ _Route: TypeAlias = tuple[str, str, Url | None]  # scheme, peer and proxy
 
 
 class HttpTransport:
-    """Implements `Transport`. `environ` says which proxies and certificates to use; `dial` connects."""
+    """Implements `Transport`. `environ` says which proxies and certificates to use; `dial` connects.
+
+    A reused connection may end without an answer: only one that `resends` sends a POST again.
+    """
 
     def __init__(
         self,
@@ -30,8 +33,9 @@ class HttpTransport:
         timeouts: Timeouts | None = None,
         *,
         dial: Dial = dial,
+        resends: bool = True,
     ) -> None:
-        self._dial = dial
+        self._dial, self._resends = dial, resends
         self._timeouts = timeouts or Timeouts()
         self._environ = os.environ if environ is None else environ
         self._tls = cache(partial(tls_context, self._environ))
@@ -58,8 +62,11 @@ class HttpTransport:
         for _ in self._idle[:1] * 2:  # the loop sees what servers sent meanwhile, then reads it
             await asyncio.sleep(0)
         if (connection := self._take_idle(route)) is not None:
-            with suppress(StaleConnection):  # an idle connection was closed before the request
+            try:
                 response = await HttpResponse(connection, bodiless=bodiless).head(*request, timeouts=limits)
+            except StaleConnection:  # an idle connection was closed before the request, or after it
+                if not self._resends and method == "POST":
+                    raise
         if response is None:
             connection = await connect(place, proxy, self._tls, limits, self._dial)
             response = await HttpResponse(connection, bodiless=bodiless).head(*request, timeouts=limits)

@@ -15,6 +15,7 @@ file_swap = late("tau.base.file_swap")
 
 Unchanged = Callable[[os.stat_result | None], bool]
 """Whether a file is still as expected; it gets None if there is no file."""
+STDOUT = 1
 _MAX_LINKS = 40
 _LOCK_PAUSE_S = 0.02
 _SYNC_UNSUPPORTED = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
@@ -351,7 +352,8 @@ def _create(path: Path, mode: int) -> int:
 
 def _keep_identity(fd: int, target: Path, old: os.stat_result, mode: int | None) -> None:
     """Copy owner, permissions and access list of the old file. Raises PermissionError for the owner."""
-    wanted = stat.S_IMODE(old.st_mode) if mode is None else mode
+    kept = stat.S_IMODE(old.st_mode) & ~(stat.S_ISUID | stat.S_ISGID)  # as after any write
+    wanted = kept if mode is None else mode
     new = os.fstat(fd)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         try:
@@ -501,3 +503,18 @@ def sync_folder(folder: Path) -> None:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+
+class OwnStdout:
+    """What the program itself writes to; code of others in the process can write to descriptor 1.
+
+    Until `fd` is reserved, it is descriptor 1.
+    """
+
+    fd = STDOUT
+
+    @classmethod
+    def reserve(cls) -> int:
+        """Duplicate descriptor 1 for the program alone: from now on, 1 and 2 may be pointed elsewhere."""
+        cls.fd = os.dup(STDOUT)
+        return cls.fd

@@ -1,13 +1,16 @@
 """Creates asyncio tasks. Only this module and `agent/abort.py` do, so that each task has an owner."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
+from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 from tau.base import log
 from tau.base.files import try_lock
 
 LOCK_PAUSE_S = 0.02
+OWN_FOLDER = str(Path(__file__).parents[1])
 T = TypeVar("T")
 
 
@@ -31,6 +34,37 @@ async def shielded(work: Coroutine[Any, Any, T]) -> T:
     if cancelled is None:
         return task.result()
     raise cancelled from (None if task.cancelled() else task.exception())
+
+
+async def run_until_aborted(
+    work: Coroutine[Any, Any, T], abort: AbstractAsyncContextManager[None], limit_s: float
+) -> T:
+    """Code of others inside the scope of an abort, ended in time even if it swallows cancellations."""
+    task = asyncio.get_running_loop().create_task(work)
+    try:
+        async with abort:
+            await asyncio.wait((task,))
+            return task.result()
+    finally:
+        await shielded(end_all((task,), limit_s))
+
+
+async def end_all(tasks: Collection[asyncio.Task[Any]], limit_s: float) -> None:
+    """Cancel them; code that goes on after `limit_s` is closed where it waits."""
+    waiting = {task for task in tasks if task.cancel()}
+    if waiting:
+        _, waiting = await asyncio.wait(waiting, timeout=limit_s)
+    for task in waiting:
+        code: Any = task.get_coro()
+        while getattr(code, "cr_code", None) is not None and code.cr_code.co_filename.startswith(OWN_FOLDER):
+            code = code.cr_await
+        with suppress(BaseException):
+            code.close()
+        task.cancel()
+    if waiting:
+        ended, _ = await asyncio.wait(waiting, timeout=limit_s)
+        for task in ended:
+            _ = task.cancelled() or task.exception()  # nobody else looks
 
 
 async def take_lock(fd: int, limit_s: float) -> None:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tau.base.files import OwnStdout
 from tau.base.late import late
 from tau.cli import timing
 from tau.cli.parse import ParsedArgs
@@ -43,7 +44,6 @@ NEEDED = (
     late("tau.cli.launch"),
 )
 
-STDOUT = 1
 HOME_REMARK = "This is your home folder, not a project; start tau in your project folder, or use --cwd DIR."
 
 
@@ -74,7 +74,7 @@ def run(parsed: ParsedArgs) -> int:
 def _print_exit_message(words: str) -> None:
     if words:
         with suppress(OSError):  # the terminal may be gone
-            os.write(STDOUT, f"{words}\n".encode())
+            os.write(OwnStdout.fd, f"{words}\n".encode())
 
 
 async def _run(

@@ -12,7 +12,7 @@ from tau.agent.events import AgentEvent, MessageStart, MessageUpdate
 from tau.ai.model import thinking_level
 from tau.ai.wire import AssistantMessage
 from tau.base.errors import UsageError
-from tau.base.files import typed_path
+from tau.base.files import OwnStdout, typed_path
 from tau.base.late import late
 from tau.cli import timing
 from tau.cli.flags import ROLE_FLAGS
@@ -61,6 +61,7 @@ def launch(parsed: ParsedArgs, mode: "Mode") -> int:
     if sys.stdout is None:
         raise UsageError("stdout is closed.")
     reserve_standard_streams()
+    OwnStdout.reserve()
     try:
         code = asyncio.run(_run_with_signals(parsed, mode))
         if code > SIGNALED:  # another Ctrl+C must not change it while the interpreter exits

@@ -8,6 +8,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from tau.base.errors import UsageError
+from tau.base.files import STDOUT, OwnStdout
 from tau.base.sizes import MIB
 from tau.cli.parse import ParsedArgs
 from tau.cli.signals import Signals
@@ -16,7 +17,6 @@ from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.config.settings import Settings
 from tau.modes.line_input import LineReader
-from tau.modes.output_stream import STDOUT
 from tau.modes.rpc.event_encoder import RpcEventEncoder
 from tau.modes.rpc.queued_output import QueuedOutput
 from tau.modes.rpc.server import RpcOptions
@@ -54,9 +54,8 @@ async def run(parsed: ParsedArgs, options: SessionOptions, signals: Signals) -> 
 
 def reserve_stdout() -> int:
     """A descriptor for the protocol; what anything else prints to stdout goes to stderr."""
-    own = os.dup(STDOUT)
     os.dup2(STDERR, STDOUT)
-    return own
+    return OwnStdout.fd
 
 
 def _default_settings() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from tau.base.errors import ToolError, UsageError
 from tau.base.text import plain
 from tau.cli.json_output import write_json
 from tau.cli.subcommand_help import usage_line
-from tau.modes.output_stream import STDOUT, OutputStream
+from tau.modes.output_stream import OutputStream
 from tau.sdk import call_tool
 
 
@@ -27,7 +27,7 @@ def run(name: str, words: list[str]) -> int:
     except ToolError as error:
         sys.stderr.write(f"tau: {plain(str(error))}\n")
         return 1
-    out = OutputStream(STDOUT)
+    out = OutputStream()
     if "--json" in flags:
         write_json({"content": output.content, "details": output.details})
         return 1 if output.is_error else 0

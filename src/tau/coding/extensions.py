@@ -97,11 +97,19 @@ class Renderers(Protocol):
         ...
 
 
+class StoppableCommands(Protocol):
+    def stop(self) -> None:
+        """Stop all that run now."""
+        ...
+
+
 class SessionExtensions(Protocol):
     """The extensions of a session. `renderers` draw their tools and messages."""
 
     @property
     def renderers(self) -> Renderers: ...
+    @property
+    def running_commands(self) -> StoppableCommands: ...
     def start(self) -> None:
         """Tell the extensions that the session is open."""
         ...
@@ -117,7 +125,10 @@ class SessionExtensions(Protocol):
     def commands(self) -> Sequence[ExtensionCommand]: ...
     def shortcuts(self) -> Sequence[ExtensionShortcut]: ...
     async def run_command(self, text: str) -> bool:
-        """Run `/name arguments`; False if no extension has this command. Raises TauError if it fails."""
+        """Run `/name arguments`; False if no extension has this command. Raises TauError if it fails.
+
+        It is an activity of the session, which Escape stops.
+        """
         ...
 
     async def settle(self) -> None:

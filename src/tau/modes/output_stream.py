@@ -9,17 +9,17 @@ from typing import TextIO
 
 from tau.base import secrets
 from tau.base.errors import TauError
+from tau.base.files import OwnStdout
 from tau.base.text import plain
 
-STDOUT = 1
 PIECES_AT_ONCE = 512  # systems take at most 1,024
 
 
 class OutputStream:
-    """A file descriptor to write to. Once the reader is gone, `gone` is set and writes do nothing."""
+    """A descriptor to write to, usually stdout. Once the reader is gone, `gone` is set; writes do nothing."""
 
-    def __init__(self, fd: int = STDOUT) -> None:
-        self.fd = fd
+    def __init__(self, fd: int | None = None) -> None:
+        self.fd = fd = OwnStdout.fd if fd is None else fd
         self.gone = False
         self.is_terminal = os.isatty(fd)
 

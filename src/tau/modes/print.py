@@ -1,6 +1,6 @@
 """Print mode: sends the prompts, then writes only the last answer to stdout."""
 
-import os
+import sys
 from collections.abc import Awaitable, Sequence
 
 from msgspec import json
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 answer_schemas = late("tau.modes.answer_schema")
 job_results = late("tau.modes.job_results")
 
-STDERR = 2
-
 
 async def run(
     session: Session,
@@ -42,7 +40,8 @@ async def run(
     """Returns the exit code. Stops at the first failing prompt. With a schema, the answer is its JSON."""
     for notice in session.notices:
         tell(notice_line(notice))
-    if not session.model.demo and os.isatty(STDERR):  # a user is watching, not a script
+    is_watched = sys.stderr is not None and sys.stderr.isatty()
+    if is_watched and not session.model.demo:
         tell(f"Using {session.model.key}; choose another with --model, see --list-models.")
     stop_listening = session.subscribe(_tell_event)
     outcome: Outcome | None = None

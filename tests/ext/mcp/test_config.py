@@ -183,3 +183,45 @@ def test_an_edit_keeps_comments_order_and_unknown_keys(tmp_path: Path) -> None:
     assert change_member(path, ("mcpServers", "b"), None)
     assert not change_member(path, ("mcpServers", "b"), None)
     assert '"other": [1, 2]' in path.read_text()
+
+
+def test_misspelled_field_is_named_with_its_line(tmp_path: Path) -> None:
+    """It was ignored without a word."""
+    path = own_file(user_paths(os.environ))
+    text = """{
+  "mcpServers": {
+    "a": {
+      "comand": "a"
+    },
+    "b": {
+      "command": "b",
+      "enviroment": {"K": "v"},
+      "startup_timout_sec": 3,
+      "oauth": {
+        "clientID": "c"
+      },
+      "colour": "red"
+    },
+    "e": {"command": "e", "url": "https://e.example/mcp"},
+    "f": {"command": "f", "url": "https://f.example/mcp", "auth": "oauth"},
+    "c": {"command": "c", "alwaysAllow": [], "description": "mine", "environment": {}, "disabled": false}
+  }
+}
+"""
+    write(path, text)
+    write(tmp_path / ".mcp.json", '{"mcpServers": {"d": {"command": "d", "comand": "x", "colour": "red"}}}')
+    place = f"({path}:%d)"
+    assert set(found(tmp_path).errors) == {
+        (f"mcp:a {place % 3}", "It has neither a command nor a url."),
+        (f"mcp:a {place % 4}", 'The field "comand" is unknown; did you mean command?'),
+        (f"mcp:b {place % 8}", 'The field "enviroment" is unknown; did you mean environment?'),
+        (
+            f"mcp:b {place % 9}",
+            'The field "startup_timout_sec" is unknown; did you mean startup_timeout_sec?',
+        ),
+        (f"mcp:b {place % 11}", 'The field "clientID" is unknown; did you mean clientId?'),
+        (f"mcp:b {place % 13}", 'The field "colour" is unknown.'),
+        (f"mcp:e {place % 15}", "It has a command and a url; the command is used."),
+        (f"mcp:d ({tmp_path}/.mcp.json:1)", 'The field "comand" is unknown; did you mean command?'),
+    }
+    assert [entry.name for entry in found(tmp_path).active] == ["b", "e", "f", "c", "d"]

@@ -40,31 +40,42 @@ def usual(message: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
 
 
 @asynccontextmanager
-async def served(handle: Handler) -> AsyncIterator[tuple[str, list[str]]]:
-    """Answers with what `handle` says, or as usual; notes the methods that were called."""
+async def served(handle: Handler, *, keeps: bool = False) -> AsyncIterator[tuple[str, list[str]]]:
+    """Answers with what `handle` says, or as usual; notes the methods that were called.
+
+    One that `keeps` connections ends one for the status 0.
+    """
     seen: list[str] = []
 
     async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            verb = head.split(" ", 1)[0]
-            lines = [line.partition(":") for line in head.split("\r\n")[1:] if ":" in line]
-            headers = {name.lower(): value.strip() for name, _, value in lines}
-            body = await reader.readexactly(int(headers.get("content-length", 0)))
-            message = json.loads(body) if body else {}
-            seen.append(message.get("method") or verb)
-            answer = handle(verb, message, headers)
-            if answer is None:
-                answer = usual(message) if verb == "POST" else (405, {}, b"")
-            status, sent, data = answer
-            rows = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
-            size = "" if "event-stream" in str(sent) else f"content-length: {len(data)}\r\n"
-            writer.write(f"HTTP/1.1 {status} X\r\nconnection: close\r\n{rows}{size}\r\n".encode() + data)
-            await writer.drain()
+            while await answer_one(reader, writer):
+                pass
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
             writer.close()
+
+    async def answer_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        verb = head.split(" ", 1)[0]
+        lines = [line.partition(":") for line in head.split("\r\n")[1:] if ":" in line]
+        headers = {name.lower(): value.strip() for name, _, value in lines}
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+        message = json.loads(body) if body else {}
+        seen.append(message.get("method") or verb)
+        answer = handle(verb, message, headers)
+        if answer is None:
+            answer = usual(message) if verb == "POST" else (405, {}, b"")
+        status, sent, data = answer
+        if not status:
+            return False
+        rows = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+        size = "" if "event-stream" in str(sent) else f"content-length: {len(data)}\r\n"
+        end = "" if keeps else "connection: close\r\n"
+        writer.write(f"HTTP/1.1 {status} X\r\n{end}{rows}{size}\r\n".encode() + data)
+        await writer.drain()
+        return keeps
 
     server = await asyncio.start_server(connect, "127.0.0.1", 0)
     try:
@@ -73,11 +84,11 @@ async def served(handle: Handler) -> AsyncIterator[tuple[str, list[str]]]:
         server.close()
 
 
-def ask(folder: Path, handle: Handler) -> tuple[str, str, list[str]]:
+def ask(folder: Path, handle: Handler, *, keeps: bool = False) -> tuple[str, str, list[str]]:
     """The state of the server, the text of one call, and what the server saw."""
 
     async def main() -> tuple[str, str, list[str]]:
-        async with served(handle) as (url, seen):
+        async with served(handle, keeps=keeps) as (url, seen):
             script = call_script("mcp__raw_echo", text="x")
             async with session_with(folder, {"raw": {"url": url}}, script) as (session, _):
                 late = await connected(session)
@@ -113,6 +124,20 @@ def test_a_busy_server_may_not_have_run_the_call_so_it_is_sent_again(tmp_path: P
 
     _, text, seen = ask(tmp_path, handle)
     assert "echoed" in text and seen.count("tools/call") == 2
+
+
+def test_a_call_is_not_repeated_if_a_reused_connection_ends_after_it(tmp_path: Path) -> None:
+    """A server killed during a call had it again from a new process."""
+    left = [1]
+
+    def handle(verb: str, message: dict[str, Any], headers: dict[str, str]) -> Any:
+        if message.get("method") == "tools/call" and left:
+            left.clear()
+            return 0, {}, b""
+        return None
+
+    _, text, seen = ask(tmp_path, handle, keeps=True)
+    assert "may have done part of its work" in text and seen.count("tools/call") == 1
 
 
 def test_an_ambiguous_failure_is_not_repeated(tmp_path: Path) -> None:
@@ -185,5 +210,25 @@ def test_a_hundred_sessions_leave_no_descriptor(tmp_path: Path) -> None:
             gc.collect()
             counts.append(len(list(Path("/proc/self/fd").iterdir())))
         assert counts[-1] <= counts[5] + 2
+
+    asyncio.run(main())
+
+
+def test_a_server_is_usable_right_after_the_login(tmp_path: Path) -> None:
+    """`tau mcp login` said that the server needs a login, although the browser had just given it."""
+    locked = [1]
+
+    def handle(verb: str, message: dict[str, Any], headers: dict[str, str]) -> Any:
+        return (401, {"www-authenticate": "Bearer"}, b"") if locked else None
+
+    async def main() -> None:
+        async with served(handle) as (url, _), session_with(tmp_path, {"raw": {"url": url}}) as (session, _):
+            late = await connected(session)
+            assert late.servers is not None
+            connection = late.servers.connections["raw"]
+            assert connection.state == "needs login"
+            locked.clear()
+            connection.reconnect()
+            assert (await connection.connected()).info.name == "raw"
 
     asyncio.run(main())

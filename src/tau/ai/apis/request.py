@@ -22,7 +22,7 @@ MIN_ANSWER_TOKENS = 4096
 MAX_COUNT = 10**9  # of tokens in one answer
 
 # Only the words that every server with levels knows.
-USUAL_EFFORT: dict[ThinkingLevel, str] = {
+USUAL_EFFORT: dict[ThinkingLevel, ThinkingLevel] = {
     "minimal": "low",
     "low": "low",
     "medium": "medium",
@@ -48,7 +48,8 @@ def effort_word(model: Model, level: ThinkingLevel) -> str | None:
     """
     if not model.reasoning:
         return None
-    return model.thinking_level_map.get(level) or USUAL_EFFORT.get(level)
+    words, usual = model.thinking_level_map, USUAL_EFFORT.get(level)
+    return words.get(level) or (words.get(usual, usual) if usual else None)
 
 
 def tool_schema(tool: ToolSpec, model: Model) -> dict[str, Any]:

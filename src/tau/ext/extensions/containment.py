@@ -7,13 +7,13 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from tau.base.clock import iso, now_ms
-from tau.base.files import make_private
+from tau.base.files import STDOUT, OwnStdout, make_private
 from tau.base.sizes import KIB, MIB
 from tau.ext.extensions.calls import current_run
 
@@ -115,24 +115,71 @@ class StreamGuard:
     """Puts the streams in place for as long as a session has extensions."""
 
     _users = 0
+    _replaced = ExitStack()
 
     @classmethod
     @contextmanager
-    def installed(cls) -> Iterator[None]:
+    def installed(cls, logs: Path) -> Iterator[None]:
         cls._users += 1
-        made: dict[str, ExtensionStream] = {}
         if cls._users == 1:
+            own = cls._replaced.enter_context(diverted(ExtensionLog(logs / "extension-output.log")))
             for name in ("stdout", "stderr", "stdin"):
-                if (original := getattr(sys, name)) is not None:
-                    made[name] = ExtensionStream(original)
-                    setattr(sys, name, made[name])
+                if (original := own.get(name) or getattr(sys, name)) is not None:
+                    stream = ExtensionStream(original)
+                    cls._replaced.callback(put_back, name, stream, getattr(sys, name))
+                    setattr(sys, name, stream)
         try:
             yield
         finally:
             cls._users -= 1
-            for name, stream in made.items():
-                if getattr(sys, name) is stream:
-                    setattr(sys, name, stream.original)
+            if not cls._users:
+                cls._replaced.close()
+
+
+def put_back(name: str, stream: ExtensionStream, original: Any) -> None:
+    if getattr(sys, name) is stream:
+        setattr(sys, name, original)
+
+
+@contextmanager
+def diverted(log: ExtensionLog) -> Iterator[dict[str, Any]]:
+    """Log what is written to descriptors 1 and 2, by child processes too; returns streams for tau itself.
+
+    Only in tau's own program: one that uses tau as a library keeps its descriptors.
+    """
+    if OwnStdout.fd == STDOUT:
+        yield {}
+        return
+    flush_original_streams()
+    reading, writing = os.pipe()
+    own = {"stdout": os.dup(1), "stderr": os.dup(2)}
+    for fd in (1, 2):
+        os.dup2(writing, fd)
+    os.close(writing)
+    threading.Thread(target=drain, args=(reading, log), name="tau-extension-output", daemon=True).start()
+    try:
+        yield {
+            name: open(fd, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115
+            for name, fd in own.items()
+        }
+    finally:
+        flush_original_streams()
+        for number, fd in enumerate(own.values(), start=1):
+            os.dup2(fd, number)
+            os.close(fd)
+
+
+def flush_original_streams() -> None:
+    for stream in (sys.__stdout__, sys.__stderr__):
+        with suppress(OSError, ValueError, AttributeError):  # closed, or there is none
+            stream.flush()  # type: ignore[union-attr]
+
+
+def drain(reading: int, log: ExtensionLog) -> None:
+    """Until nobody can write anymore: a thread, so that nothing that writes ever waits for the loop."""
+    with suppress(OSError), os.fdopen(reading, "rb", buffering=0) as pipe:
+        while data := pipe.read(64 * KIB):
+            log.write(data.decode("utf-8", "backslashreplace"))
 
 
 class ProcessState:

@@ -3,6 +3,7 @@
 import inspect
 import threading
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -181,7 +182,14 @@ class ExtensionContext(HostClient):
 
 
 class ExtensionCommandContext(ExtensionContext):
-    """Of a command, which may wait for the agent and change the session."""
+    """Of a command, which may wait for the agent and change the session.
+
+    `stoppable` is closed when it does: the end of its session is not the end of the command.
+    """
+
+    def __init__(self, host: "ExtensionHost", extension: "Extension", stoppable: AsyncExitStack) -> None:
+        super().__init__(host, extension)
+        self._stoppable = stoppable
 
     @on_loop
     async def wait_for_idle(self) -> None:
@@ -214,6 +222,7 @@ class ExtensionCommandContext(ExtensionContext):
         return await self._host.reload()
 
     async def _change(self, change: SessionChange) -> bool:
+        await self._stoppable.aclose()
         return await self._host.require_face().change_session(change)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tau.base.errors import ExtensionError
 from tau.base.late import late
-from tau.base.tasks import shielded
+from tau.base.tasks import end_all, shielded
 from tau.coding.extensions import ExtensionCommand
 from tau.ext.extensions import events as x
 from tau.ext.extensions.api import ExtensionAPI
@@ -178,14 +178,10 @@ class ExtensionSet:
         extension.closed = True
         tasks = [*extension.tasks, *leftover_tasks(extension)]
         own = asyncio.current_task()
-        for task in tasks:
-            if task is not own:
-                task.cancel()
         for process in tuple(extension.processes):
             with suppress(Exception):
                 await shielded(process.kill())
-        if waiting := [task for task in tasks if task is not own]:
-            await asyncio.wait(waiting, timeout=KILL_LIMIT_S)
+        await shielded(end_all([task for task in tasks if task is not own], KILL_LIMIT_S))
         for remove in (*extension.shown.values(), *extension.cleanups):
             with suppress(Exception):
                 remove()

@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tau.agent.abort import Aborted
 from tau.agent.events import AgentEvent
 from tau.agent.loop_owner import Complete
 from tau.ai.model import Model
@@ -20,6 +21,7 @@ from tau.ext.extensions.extension import Extension, ExtensionReport
 from tau.ext.extensions.extension_set import ExtensionSet
 from tau.ext.extensions.function_tool import NO_LIMIT_S
 from tau.ext.extensions.hooks import ExtensionHooks
+from tau.ext.extensions.running_commands import RunningCommands
 from tau.ext.extensions.session_link import HostOptions, SessionLink
 from tau.ext.extensions.sources import SourceList
 from tau.ext.extensions.ui import ExtensionUi
@@ -47,10 +49,11 @@ class ExtensionHost(SessionLink):
         self.stop_reason: x.StopReason = "quit"
         self.running_command: ContextVar[str] = ContextVar("running_command", default="")
         self._services = AsyncExitStack()
+        self.running_commands = RunningCommands()
 
     async def load(self) -> None:
         """Load the extensions, before there is a session."""
-        self._services.enter_context(StreamGuard.installed())
+        self._services.enter_context(StreamGuard.installed(self.options.paths.logs))
         self.group = await self._services.enter_async_context(asyncio.TaskGroup())
         await self.set.load_all()
 
@@ -138,10 +141,14 @@ class ExtensionHost(SessionLink):
         for extension in self._active():
             if (function := extension.command_functions.get(name)) is not None:
                 self.running_command.set(name)
-                context = ExtensionCommandContext(self, extension)
-                await self.calls.call(
-                    extension, f"command:{name}", function, rest.strip(), context, limit_s=NO_LIMIT_S
-                )
+                activities, stoppable = self.require_session().activities, AsyncExitStack()
+                context = ExtensionCommandContext(self, extension, stoppable)
+                event, words = f"command:{name}", rest.strip()
+                work = self.calls.call(extension, event, function, words, context, limit_s=NO_LIMIT_S)
+                try:
+                    await self.running_commands.run(work, activities, stoppable)
+                except Aborted:
+                    self.notify(f"Stopped /{name}.", "info")
                 return True
         return False
 

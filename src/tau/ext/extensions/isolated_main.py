@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from itertools import count
 from pathlib import Path
@@ -202,7 +203,7 @@ class IsolatedHost(ExtensionRuntime):
             function = one.handlers[event][int(index)]
             return protocol.encode_reply(event, await self._run(function, value, self.context(one)))
         if kind == "command":
-            context = ExtensionCommandContext(self, one)  # type: ignore[arg-type]
+            context = ExtensionCommandContext(self, one, AsyncExitStack())  # type: ignore[arg-type]
             return await self._run(one.command_functions[name], call.value, context)
         if kind == "shortcut":
             return await one.shortcuts[name].run()

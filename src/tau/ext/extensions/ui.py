@@ -85,7 +85,8 @@ class ExtensionUi(ExtensionDialogs):
         """Whether this mode can do it; otherwise the call returns None, False or an empty text."""
         host = self._host
         if what in get_args(Dialog):
-            return host.dialog_ui is not None
+            has_fields = host.mode != "acp" or what in ("select", "confirm")
+            return host.dialog_ui is not None and has_fields
         if what == "notify":
             return True
         if what in get_args(Shown):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from msgspec import Meta, Struct, ValidationError, convert, json
+from msgspec import Meta, Struct, ValidationError, convert, json, structs
 from msgspec.structs import replace
 
 from tau.ai.auth import resolve_value
@@ -15,10 +15,14 @@ from tau.ai.proxy import is_loopback, parse_url
 from tau.base import secrets
 from tau.base.errors import ConfigError, TauError
 from tau.base.files import typed_path
+from tau.base.late import late
 from tau.base.run import Runner
 from tau.base.text import clean_line
 
+difflib = late("difflib")
+
 NAME = r"[a-zA-Z0-9_.-]{1,100}"
+MAX_UNKNOWN = 10  # fields that are named
 VARIABLE = r"\$\{([A-Za-z_][\w.:]*)(?::-([^}]*))?\}|\{env:([A-Za-z_]\w*)\}"
 Kind = Literal["stdio", "http", "sse"]
 
@@ -136,6 +140,26 @@ def read_server(fields: Mapping[str, Any]) -> McpServer:
         what, _, where = str(error).replace("`", "").partition(" - at $.")
         raise ValueError(f"{where}: {what[:1].lower()}{what[1:]}." if where else f"{what}.") from None
     return _checked(server)
+
+
+def unknown_fields(fields: Mapping[str, Any], *, own: bool) -> dict[str, str]:
+    """A sentence for each field that nobody reads; in files of others, only for one that looks misspelled."""
+    known = [*SPELLINGS["fields"], *SPELLINGS["seconds"], *SPELLINGS["others"], *field_names(McpServer)]
+    problems = {}
+    if fields.get("command") and fields.get("url") and fields.get("auth") != "oauth":
+        problems["url"] = "It has a command and a url; the command is used."
+    nested = fields.get("oauth")
+    for table, names, inside in ((fields, known, ""), (nested, field_names(OAuthOptions), "oauth.")):
+        for field in [] if not isinstance(table, Mapping) else table.keys() - set(names):
+            close = difflib.get_close_matches(field, names, 1, 0.75)
+            advice = f"; did you mean {close[0]}?" if close else "."
+            if close or own:
+                problems[inside + field] = f'The field "{clean_line(field)[:50]}" is unknown{advice}'
+    return dict(list(problems.items())[:MAX_UNKNOWN])
+
+
+def field_names(struct: type[Struct]) -> list[str]:
+    return [field.encode_name for field in structs.fields(struct)]
 
 
 def _checked(server: McpServer) -> McpServer:

@@ -16,7 +16,7 @@ from tau.config.discovery.providers import PROVIDERS, Kind
 from tau.config.discovery.registry import CapabilityRegistry
 from tau.config.json_file import MAX_BYTES, read_limited
 from tau.config.paths import Paths
-from tau.ext.mcp.config import NAME, McpServer, ServerEntry, read_server
+from tau.ext.mcp.config import NAME, McpServer, ServerEntry, read_server, unknown_fields
 from tau.ext.mcp.messages import dict_at
 
 pyjson5 = late("pyjson5")
@@ -26,6 +26,8 @@ KINDS: tuple[Kind, ...] = ("mcps", "settings", "extensions")
 """The kinds of files that may define servers."""
 TABLES = ("mcpServers", "servers", "mcp_servers", "mcp")
 _OFF = ("disabledServers", "disabledMcpServers", "disabledMcpjsonServers")
+OWN = ("native", "flag")
+"""The providers of files that nobody but tau reads."""
 _TOKEN = r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|[{}\[\],:]|[^\s{}\[\],:"/]+|/'
 MAX_SERVERS = 200
 
@@ -131,6 +133,10 @@ class _Scan:
         for keys, table in self._tables(content, path):
             for name, fields in list(table.items())[:MAX_SERVERS]:
                 self.add(name, fields, replace(base, line=find_line(text, *keys, name)))
+                unread = unknown_fields(fields, own=provider in OWN) if isinstance(fields, dict) else {}
+                for field, problem in unread.items():
+                    line = find_line(text, *keys, name, *field.split(".")) or self._found[-1].line
+                    self._errors.append((replace(self._found[-1], line=line).place, problem))
         if waiting:
             return
         names = {name for key in _OFF for name in _names(content.get(key))}

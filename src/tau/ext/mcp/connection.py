@@ -130,10 +130,10 @@ class ServerConnection:
         try:
             async with asyncio.timeout(limit_s):
                 while self.client is None:
-                    if self.state in ("needs login", "off", "waiting"):
-                        raise McpError(self._explain(), needs_login=self.state == "needs login")
-                    if self.state == "failed" and not self._wake.is_set():
+                    if self.state in ("off", "waiting"):
                         raise McpError(self._explain())
+                    if self.state in ("needs login", "failed") and not self._wake.is_set():
+                        raise McpError(self._explain(), needs_login=self.state == "needs login")
                     self._change.clear()
                     await self._change.wait()
         except TimeoutError:

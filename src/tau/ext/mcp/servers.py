@@ -85,7 +85,7 @@ class McpServers:
         self.parts = parts
         self.listing = ServerList()
         self.connections: dict[str, ServerConnection] = {}
-        self.http = HttpTransport(parts.environ)
+        self.http = HttpTransport(parts.environ, resends=False)  # a call must not run twice
         self.logins: dict[str, oauth.McpLogin] = {}
         self._login_https: list[HttpTransport] = []
         self.user = server_requests.UserAnswers(
@@ -139,9 +139,8 @@ class McpServers:
         self._waited = True
         left_s = max(0.0, began + FIRST_WAIT_S - asyncio.get_running_loop().time())
         await self._wait([each for each in self.connections.values() if not each.info], left_s)
-        for connection in self.connections.values():
-            if connection.client is None and connection.state != "failed":
-                await self._use_cache(connection)
+        late = [one for one in self.connections.values() if one.client is None and one.state != "failed"]
+        await asyncio.gather(*map(self._use_cache, late))
         required = [each for each in self.connections.values() if each.entry.server.required]
         for connection in required:
             if connection.client is None:

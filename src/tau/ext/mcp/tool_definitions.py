@@ -52,7 +52,9 @@ class DefinitionCache(Struct, frozen=True):
             return
         try:
             make_private(self.folder)
-            write_atomic(self.folder / f"{digest}.json", data, mode=0o600)
+            write_atomic(
+                self.folder / f"{digest}.json", data, mode=0o600, sync=False
+            )  # the first request waits
         except OSError as error:
             log.warning("The cache of MCP tools cannot be written.", error)
 

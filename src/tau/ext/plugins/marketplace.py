@@ -13,6 +13,8 @@ from tau.ext.plugins.fetch import PluginSource
 
 MANIFEST = ".claude-plugin/marketplace.json"
 _NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,99}", re.ASCII)
+_OWNER_AND_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+"""Of a repository on GitHub."""
 _NPM = re.compile(r"(@[a-z0-9_][\w.-]*/)?[A-Za-z0-9_][\w.-]*(@[\w.^~-]+)?", re.ASCII)
 
 
@@ -103,7 +105,9 @@ def plugin_source(market: Marketplace, name: str) -> PluginSource:
             url = f"https://github.com/{source.get('repo')}.git"
             return PluginSource(kind="git", text=url, folder=inner, name=name, **fields)
         case "git" | "url" | "git-subdir":
-            return PluginSource(kind="git", text=str(source.get("url")), folder=inner, name=name, **fields)
+            url = str(source.get("url"))
+            url = f"https://github.com/{url}.git" if _OWNER_AND_NAME.fullmatch(url) else url
+            return PluginSource(kind="git", text=url, folder=inner, name=name, **fields)
         case "npm":
             version = f"@{source['version']}" if source.get("version") else ""
             package = f"{source.get('package')}{version}"

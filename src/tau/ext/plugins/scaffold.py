@@ -6,23 +6,25 @@ from tau.base.errors import TauError, UsageError
 from tau.ext.plugins.manifest import valid_name
 
 TEMPLATES = Path(__file__).parent / "templates"
+PROJECT = {"pyproject.toml": "project.toml"}
 FILES: dict[str, dict[str, str]] = {
     "extension": {
         "pyproject.toml": "pyproject.toml",
         "{module}.py": "extension.py",
         "test_{module}.py": "extension_test.py",
     },
-    "tool": {"tools/{module}.py": "tool.py", "test_{module}.py": "tool_test.py"},
-    "hook": {"hooks/{module}.py": "hook.py", "test_{module}.py": "hook_test.py"},
-    "skill": {"skills/{name}/SKILL.md": "skill.md", "test_{module}.py": "skill_test.py"},
-    "rule": {"rules/{name}.md": "rule.md", "test_{module}.py": "rule_test.py"},
+    "tool": {"tools/{module}.py": "tool.py", "test_{module}.py": "tool_test.py"} | PROJECT,
+    "hook": {"hooks/{module}.py": "hook.py", "test_{module}.py": "hook_test.py"} | PROJECT,
+    "skill": {"skills/{name}/SKILL.md": "skill.md", "test_{module}.py": "skill_test.py"} | PROJECT,
+    "rule": {"rules/{name}.md": "rule.md", "test_{module}.py": "rule_test.py"} | PROJECT,
     "plugin": {
         ".claude-plugin/plugin.json": "plugin.json",
         "skills/{name}/SKILL.md": "skill.md",
         "commands/{name}.md": "command.md",
         "extensions/{module}.py": "extension.py",
         "test_{module}.py": "extension_test.py",
-    },
+    }
+    | PROJECT,
 }
 """The files of each kind, and the template of each."""
 

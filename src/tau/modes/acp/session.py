@@ -19,13 +19,14 @@ from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.session.entries import MessageEntry
+from tau.modes import extension_faces
 from tau.modes.acp.config_options import ConfigOption, config_options, mode_state, set_option
 from tau.modes.acp.content import PromptBlock, PromptMessage
 from tau.modes.acp.dialogs import AcpDialogs
 from tau.modes.acp.editor_files import EditorFiles
 from tau.modes.acp.editor_terminals import EditorRunner
 from tau.modes.acp.errors import INTERNAL
-from tau.modes.acp.updates import RunUpdates, Update, plan_update, replay
+from tau.modes.acp.updates import RunUpdates, Update, message_chunk, plan_update, replay
 from tau.modes.exit_status import judge
 from tau.modes.session_commands import models, state
 from tau.modes.session_commands.command import CommandCall, NoFields
@@ -56,7 +57,7 @@ class AcpSession:
         files: FileSystem = LocalFileSystem()
         if (fs := capabilities.fs) is not None and (fs.read_text_file or fs.write_text_file):
             files = EditorFiles(files, client, lambda: self.id, fs)
-        dialogs = AcpDialogs(client, lambda: self.id, self._take, files)
+        dialogs = AcpDialogs(client, lambda: self.id, self._say, files)
         own = replace(options, ui=dialogs, dialogs=dialogs, disk=files)
         if capabilities.terminal:
             own = replace(
@@ -65,7 +66,7 @@ class AcpSession:
                     inner, client, lambda: self.id, self._updates.show_terminal, tasks
                 ),
             )
-        self.host = SessionHost(own, self._take, tasks, naming=True, mode="acp")
+        self.host = SessionHost(own, self._take, tasks, naming=True, mode="acp", display=dialogs)
         self._call = CommandCall(self.host)
         self._models: list[models.ModelInfo] = []
         self._held: list[Update] | None = []
@@ -129,6 +130,9 @@ class AcpSession:
             message = PromptMessage(blocks)
             if message.attachments:
                 message.attachments = await attachment_texts.with_texts(message.attachments)
+            extensions = self.host.session.extensions
+            if extensions is not None and await extensions.run_command(message.text):
+                return a.PromptResponse(stop_reason="cancelled" if self._canceled else "end_turn")
             outcome = None if self._canceled else await self._run(message)
         finally:
             self._prompting = False
@@ -154,11 +158,12 @@ class AcpSession:
         await self.host.close()
 
     async def _run(self, message: PromptMessage) -> Outcome | None:
-        extensions = self.host.session.extensions
-        if extensions is not None and await extensions.run_command(message.text):
-            return Outcome(message=None, messages=[])
         host, text = self.host, self.host.expand(message.text)
-        if host.run is None:
+        if (command := extension_faces.start_command(host, message.text)) is not None:
+            await asyncio.wait((command,))
+            if host.run is None:
+                return Outcome(message=None, messages=[])
+        elif host.run is None:
             host.prompt(text, message.images, message.attachments)
         else:  # the agent works on the result of a background job
             host.check_message(text, message.images, message.attachments)
@@ -167,6 +172,12 @@ class AcpSession:
         assert run is not None
         await asyncio.wait((run,))
         return None if run.cancelled() else run.result()
+
+    def _say(self, notice: e.Notice) -> None:
+        """What an extension tells the user, also where it is no problem."""
+        if notice.level == "info":
+            self._send(message_chunk(f"\n{notice.message}\n"))
+        self._take(notice)
 
     def _take(self, event: e.AgentEvent) -> None:
         self._updates.take(event)
@@ -221,7 +232,8 @@ class AcpSession:
 
 def _response(outcome: Outcome) -> a.PromptResponse:
     verdict = judge(outcome)
-    if verdict.code:
+    was_handled = outcome.message is None and outcome.error is None  # by an extension
+    if verdict.code and not was_handled:
         raise RequestError(INTERNAL, verdict.remark)
     message = outcome.message
     cut_off = message is not None and message.stop_reason == "length"

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tau.base.errors import ConfigError
+from tau.base.files import OwnStdout
 from tau.config.keybindings import load_keybindings
 from tau.config.paths import Paths
 from tau.config.settings import Settings
@@ -87,7 +88,7 @@ def open_front(settings: Settings, paths: Paths, cwd: Path) -> tuple[EarlyScreen
     A broken key or theme file does not prevent startup: the screen reports the problem.
     """
     loop = DeferredLoop()
-    terminal = ProcessTerminal(loop=loop)
+    terminal = ProcessTerminal(stdout_fd=OwnStdout.reserve(), loop=loop)
     problems: list[str] = []
     overrides: dict[str, list[str]] = {}
     try:

@@ -295,11 +295,11 @@ class StateMethods(RpcRequests):
         await self.ask("set_approval_mode", ApprovalModeRequest(mode=mode), None)
 
     async def get_commands(self) -> AvailableCommands:
-        """List the commands that files define."""
+        """List the commands of files and extensions."""
         return await self.ask("get_commands", NoFields(), AvailableCommands)
 
     async def get_available_commands(self) -> AvailableCommands:
-        """List the commands that files define."""
+        """List the commands of files and extensions."""
         return await self.ask("get_available_commands", NoFields(), AvailableCommands)
 
 

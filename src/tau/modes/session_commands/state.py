@@ -82,7 +82,7 @@ class AvailableCommand(Struct, frozen=True, rename="camel"):
 
 
 class AvailableCommands(Struct, frozen=True):
-    """Commands from files; send one as a prompt, after a slash."""
+    """Commands of files and extensions; send one as a prompt, after a slash."""
 
     commands: list[AvailableCommand]
 
@@ -139,18 +139,23 @@ async def get_commands(call: CommandCall, request: NoFields) -> AvailableCommand
     host = call.host
     supplies = host.session.supplies()
     supplies.discovery.refresh()
-    files = supplies.commands()
-    return AvailableCommands(
-        [
-            AvailableCommand(
-                file.name,
-                file.description,
-                "skill" if file.is_skill else "prompt",
-                CommandSource(str(file.path), "local", file.origin),
-            )
-            for file in files
-        ]
-    )
+    found = [
+        AvailableCommand(
+            file.name,
+            file.description,
+            "skill" if file.is_skill else "prompt",
+            CommandSource(str(file.path), "local", file.origin),
+        )
+        for file in supplies.commands()
+    ]
+    if (extensions := host.session.extensions) is not None:
+        sources = {one.name: CommandSource(one.path, "local", one.origin) for one in extensions.report()}
+        own = {
+            one.name: AvailableCommand(one.name, one.description, "extension", sources[one.source])
+            for one in extensions.commands()
+        }
+        found = [*own.values(), *(one for one in found if one.name not in own)]
+    return AvailableCommands(found)
 
 
 COMMANDS = (
@@ -159,7 +164,7 @@ COMMANDS = (
     command(set_todos, "Replace the todo list"),
     command(set_approval_mode, "Change what runs without approval"),
     *(
-        command(get_commands, "List the commands that files define", name=name)
+        command(get_commands, "List the commands of files and extensions", name=name)
         for name in ("get_commands", "get_available_commands")
     ),
 )

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tau.base.errors import TauError
-from tau.base.files import temporary_folder, write_all
+from tau.base.files import OwnStdout, temporary_folder, write_all
 from tau.base.late import late
 from tau.base.programs import find_program
 from tau.base.run import LocalRunner, Process, Pty, Runner, secret_environ
@@ -139,13 +139,13 @@ def _resize(tty_file: Path) -> None:
 
 def _show(data: bytes) -> None:
     with suppress(OSError):  # reading keys detects a closed terminal
-        os.set_blocking(1, True)
-        write_all(1, data)
+        os.set_blocking(OwnStdout.fd, True)
+        write_all(OwnStdout.fd, data)
 
 
 def _size() -> tuple[int, int]:
     try:
-        columns, rows = os.get_terminal_size(1)
+        columns, rows = os.get_terminal_size(OwnStdout.fd)
     except OSError:
         return 80, 24
     return columns or 80, rows or 24

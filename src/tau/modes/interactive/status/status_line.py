@@ -103,7 +103,7 @@ def tokens(count: int) -> str:
         return str(count)
     if count < 100_000:
         return f"{count / 1000:.1f}k".replace(".0k", "k")
-    return f"{round(count / 1000)}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
+    return f"{round(count / 1000)}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M".replace(".0M", "M")
 
 
 def elapsed(seconds: float) -> str:
@@ -163,7 +163,7 @@ def _plan_limit(facts: StatusFacts) -> SegmentText:
     if limit is None or limit.used_percent < PLAN_PERCENT:
         return SegmentText("")
     token = "error" if limit.used_percent >= FULL_PERCENT else "warning"
-    return SegmentText(f"{limit.used_percent:.0f}% of {limit.name} limit", token)
+    return SegmentText(f"{limit.name}: {limit.used_percent:.0f}% used", token)
 
 
 def _counted(sign: str, word: str, count: Callable[[Session], int]) -> Callable[[StatusFacts], SegmentText]:
