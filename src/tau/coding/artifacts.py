@@ -125,9 +125,8 @@ def remove_abandoned(place: Path) -> None:
             with suppress(OSError):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 info = os.fstat(lock)
-                if (
-                    info.st_uid == os.getuid() and time.time() - info.st_mtime > 60
-                ):  # a new one is locked by then
+                # A new one is locked after a minute.
+                if info.st_uid == os.getuid() and time.time() - info.st_mtime > 60:
                     shutil.rmtree(folder, ignore_errors=True)
             os.close(lock)
 
