@@ -41,21 +41,17 @@ def read_header(data: bytes) -> ImageInfo | None:
         return ImageInfo(mime_type=kind)
 
 
-def _numbers(form: str, data: bytes, at: int) -> tuple[int, ...]:
-    return struct.unpack_from(form, data, at)
-
-
 def _png(head: bytes) -> ImageInfo:
     if head[12:16] != b"IHDR":
         return ImageInfo(mime_type="image/png")
-    width, height, _depth, color = _numbers(">IIBB", head, 16)
+    width, height, _depth, color = struct.unpack_from(">IIBB", head, 16)
     channels, alpha = {0: (1, False), 2: (3, False), 3: (3, False), 4: (2, True), 6: (4, True)}.get(
         color, (None, None)
     )
     animated = False
     position = 33
     while position + 8 <= len(head):
-        [length], name = _numbers(">I", head, position), head[position + 4 : position + 8]
+        length, name = struct.unpack_from(">I4s", head, position)
         if name == b"IDAT":
             break
         animated = animated or name == b"acTL"
@@ -81,19 +77,19 @@ def _jpeg(head: bytes) -> ImageInfo:
         elif marker in (0x01, 0xD8) or 0xD0 <= marker <= 0xD7:
             position += 2
         elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width, channels = _numbers(">HHB", head, position + 5)
+            height, width, channels = struct.unpack_from(">HHB", head, position + 5)
             return ImageInfo(
                 mime_type="image/jpeg", width=width, height=height, channels=channels, alpha=False
             )
         elif marker in (0xD9, 0xDA):
             break
         else:
-            position += 2 + max(_numbers(">H", head, position + 2)[0], 2)
+            position += 2 + max(struct.unpack_from(">H", head, position + 2)[0], 2)
     return ImageInfo(mime_type="image/jpeg")
 
 
 def _gif(head: bytes) -> ImageInfo:
-    width, height, flags = _numbers("<HHB", head, 6)
+    width, height, flags = struct.unpack_from("<HHB", head, 6)
     position = 13 + (3 << ((flags & 7) + 1) if flags & 0x80 else 0)
     alpha = False
     frames = 0
@@ -131,10 +127,10 @@ def _webp(head: bytes) -> ImageInfo:
         if len(head) < 30:
             raise IndexError
     elif chunk == b"VP8L" and head[20] == 0x2F:
-        (bits,) = _numbers("<I", head, 21)
+        (bits,) = struct.unpack_from("<I", head, 21)
         width, height, alpha = (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1, bool(bits >> 28 & 1)
     elif chunk == b"VP8 " and head[23:26] == b"\x9d\x01\x2a":
-        width, height = (side & 0x3FFF for side in _numbers("<HH", head, 26))
+        width, height = (side & 0x3FFF for side in struct.unpack_from("<HH", head, 26))
     else:
         return ImageInfo(mime_type="image/webp")
     return _color_image("image/webp", width, height, alpha, animated)

@@ -22,7 +22,6 @@ tempfile = late("tempfile")
 
 FOLDER_CAP_BYTES = 1024 * MIB
 PREFIX = "tau-artifacts-"  # of temporary folders
-MAKING_S = 60  # a folder is locked long before
 _NUMBERED = (
     r"(?P<id>[0-9]{1,9})\.[\w-]+\.\w{1,8}"  # patterns as strings: compiled when the first artifact is created
 )
@@ -126,7 +125,8 @@ def remove_abandoned(place: Path) -> None:
             with suppress(OSError):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 info = os.fstat(lock)
-                if info.st_uid == os.getuid() and time.time() - info.st_mtime > MAKING_S:
+                # A new one is locked after a minute.
+                if info.st_uid == os.getuid() and time.time() - info.st_mtime > 60:
                     shutil.rmtree(folder, ignore_errors=True)
             os.close(lock)
 

@@ -37,7 +37,7 @@ def plan_mounts(policy: SandboxPolicy, guarded_files: Sequence[GuardedFiles] = (
     wanted += [Mount("cover", Path(folder), policy.temporary) for folder in TEMPORARY if _is_folder(folder)]
     wanted.append(Mount("cover", policy.temporary, policy.temporary))
     wanted += [Mount("cover", target, source) for target, source in policy.caches]
-    wanted += [Mount(_cover_kind(path), path, path) for path in policy.hidden]
+    wanted += [Mount("hide" if _is_folder(path) else "mask", path, path) for path in policy.hidden]
     wanted += [Mount("mask", path, path) for path in policy.masked]
     wanted += [Mount("read", file.path, file.copy) for file in policy.shown]
     wanted += [Mount("read", path, path) for path in policy.sockets]
@@ -116,10 +116,6 @@ def _outer(path: Path, placed: dict[Path, Mount]) -> Mount | None:
 def _hides(mount: Mount | None) -> bool:
     """Whether a mount shows other files than those that are at its place."""
     return mount is not None and mount.kind in ("hide", "cover")
-
-
-def _cover_kind(path: Path) -> MountKind:
-    return "hide" if _is_folder(path) else "mask"
 
 
 def _is_folder(path: Path | str) -> bool:

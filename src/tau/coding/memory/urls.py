@@ -1,7 +1,5 @@
 """The internal URLs `memory://root`, which lists the memories of the project, and `memory://ID`."""
 
-from datetime import UTC, datetime
-
 from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
 from tau.base.text import clean_line, shortened
@@ -9,7 +7,7 @@ from tau.coding.internal_urls.schemes import ReadOnlyUrls
 from tau.coding.memory.model import fence_memories
 from tau.coding.memory.port import Memory
 from tau.coding.ports import Resource
-from tau.coding.project_memory import memory_row
+from tau.coding.project_memory import memory_facts, memory_row
 
 MAX_LISTED = 500
 
@@ -34,13 +32,6 @@ class MemoryUrls(ReadOnlyUrls):
         if item is None:
             name = shortened(clean_line(id), 60)
             raise ToolError(f"Memory {name} was not found; memory://root lists them.")
-        facts = {
-            "context": item.context,
-            "source": item.source,
-            "created": f"{datetime.fromtimestamp(item.created, UTC):%Y-%m-%d}",
-            "importance": f"{item.importance:.2f}",
-            "replaced by": item.superseded,
-        }
-        rows = [item.text, "", *(f"{name}: {value}" for name, value in facts.items() if value)]
-        text = fence_memories("\n".join(rows))
+        facts = [f"{name}: {value}" for name, value in memory_facts(item).items() if value]
+        text = fence_memories("\n".join([item.text, "", *facts]))
         return Resource(url=f"memory://{item.id}", data=f"{text}\n".encode("utf-8", "replace"))

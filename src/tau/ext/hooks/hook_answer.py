@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from msgspec import DecodeError, Struct, json
 
@@ -69,9 +69,6 @@ def read_output(event: str, output: bytes) -> HookAnswer:
         return HookAnswer(failure=str(error))
 
 
-T = TypeVar("T")
-
-
 class _Invalid(Exception):
     """A field whose value means nothing."""
 
@@ -85,7 +82,7 @@ def _read(event: str, content: dict[str, Any]) -> HookAnswer:
     stop = ""
     if not _field(content, "continue", bool, True):
         stop = _field(content, "stopReason", str, "") or "A hook stopped the run."
-    updated = _field(own, "updatedInput", dict, {}) or None
+    updated = _field(own, "updatedInput", dict, None)
     if event == "PermissionRequest":
         updated = None
     return HookAnswer(
@@ -114,13 +111,13 @@ def _decision(event: str, content: dict[str, Any], own: dict[str, Any]) -> tuple
     return "", ""
 
 
-def _choice(known: Mapping[str, Decision], value: object) -> Decision:
+def _choice(known: Mapping[str, Decision], value: Any) -> Decision:
     if isinstance(value, str) and value in known:
         return known[value]
     raise _Invalid(f"its decision is {shortened(clean_line(str(value)), 40)}, not {', '.join(known)}")
 
 
-def _field(content: dict[str, Any], name: str, kind: type[T], default: T) -> T:
+def _field(content: dict[str, Any], name: str, kind: type, default: Any) -> Any:
     value = content.get(name)
     if value is None:
         return default

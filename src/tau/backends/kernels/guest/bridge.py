@@ -77,9 +77,7 @@ def parallel(kernel: "GuestKernel", thunks: "Iterable[Callable[[], object]]") ->
     return _run_in_threads(kernel, [_thunk(kernel, thunk) for thunk in thunks])
 
 
-def pipeline(
-    kernel: "GuestKernel", items: "Iterable[object]", *stages: "Callable[[object], object]"
-) -> "list[object]":
+def pipeline(kernel: "GuestKernel", items: "Iterable[Any]", *stages: "Callable[[Any], Any]") -> "list[Any]":
     """Run each item through all stages, items in parallel; returns results in item order."""
     return _run_in_threads(kernel, [_staged(kernel, item, stages) for item in items])
 
@@ -90,9 +88,7 @@ def _thunk(kernel: "GuestKernel", thunk: object) -> "Callable[[], object]":
     return lambda: _run_coroutine(kernel, thunk())
 
 
-def _staged(
-    kernel: "GuestKernel", item: object, stages: "Iterable[Callable[[object], object]]"
-) -> "Callable[[], object]":
+def _staged(kernel: "GuestKernel", item: object, stages: "Any") -> "Callable[[], object]":
     def work() -> object:
         value = item
         for stage in stages:

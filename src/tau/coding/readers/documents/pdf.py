@@ -2,15 +2,12 @@
 
 import re
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import Any
 
 from tau.base.late import late
 from tau.coding.readers.documents import markdown
 from tau.coding.readers.documents.limits import Deadline, DocumentError
 from tau.coding.readers.documents.markdown import MarkdownWriter
-
-if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument
 
 pdfium = late("pypdfium2")
 
@@ -37,7 +34,7 @@ def read(data: bytes, out: MarkdownWriter, deadline: Deadline) -> None:
         document.close()
 
 
-def _pages(document: "PdfDocument", out: MarkdownWriter, deadline: Deadline) -> None:
+def _pages(document: Any, out: MarkdownWriter, deadline: Deadline) -> None:
     count = len(document)
     if count == 0:
         raise DocumentError("it has no pages.")
@@ -54,12 +51,12 @@ def _pages(document: "PdfDocument", out: MarkdownWriter, deadline: Deadline) -> 
         out.note("No page has text: they are probably scanned. Run OCR first, e.g. with ocrmypdf")
 
 
-def _page(document: "PdfDocument", index: int) -> str | None:
+def _page(document: Any, index: int) -> str | None:
     """Return the text of one page, or None if pdfium cannot read it."""
     try:
         page = document[index]
         with closing(page), closing(page.get_textpage()) as text_page:
-            text = text_page.get_text_bounded()
+            text: str = text_page.get_text_bounded()
     except pdfium.PdfiumError:
         return None
     text = _BROKEN_WORD.sub("", text.replace("\r\n", "\n"))
