@@ -310,7 +310,10 @@ class Agent {
         break;
       case "question_closed":
         this.questions.delete(event.id);
-        if (this.picker?.question === event.id) this.picker.close();
+        if (this.picker?.question === event.id) {
+          this.picker.close();
+          if (this.questions.size) void guarded(() => this.answer())(); // somebody else answered this one
+        }
         break;
       case "reset":
         if (event.sessionId && event.sessionId !== this.session) await this.enter(event.sessionId);

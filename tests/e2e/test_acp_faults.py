@@ -85,6 +85,30 @@ def test_random_lines_are_answered_and_the_program_stays_alive(tau: Program) -> 
     assert "last" in line.decode()
 
 
+def test_unknown_notification_prints_nothing_and_params_may_be_missing(tau: Program) -> None:
+    lines = (
+        '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}',
+        '{"jsonrpc":"2.0","method":"session/cancel"}',
+        '{"jsonrpc":"2.0","id":1,"method":"session/list"}',
+        '{"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cwd":"/half \\ud83d"}}',
+    )
+    with subprocess.Popen(
+        [*TAU, "acp", *FAKE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tau.project,
+    ) as child:
+        assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+        child.stdin.write("\n".join([*lines, ""]).encode())
+        child.stdin.flush()
+        answers = {answer["id"]: answer for answer in (json.loads(child.stdout.readline()) for _ in "12")}
+        child.stdin.close()
+        assert child.stderr.read() == b""
+    assert answers[1]["result"] == {"sessions": []}
+    assert "/half \ufffd" in answers[2]["error"]["message"]
+
+
 EDITOR = """
 import subprocess, sys, time
 child = subprocess.Popen(sys.argv[3:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

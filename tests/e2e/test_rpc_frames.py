@@ -114,6 +114,9 @@ def test_abort_sent_right_after_bash_stops_it(tau: Program) -> None:
         ('{"id":"x","type":3}', "x", "parse"),
         ('{"id":"x"}', "x", "parse"),
         ('{"id":"x",', None, "parse"),
+        ('{"id":"x","type":"set_session_name","name":"cut \\ud83d"}', "x", "set_session_name"),
+        ('{"id":"x","type":"get_messages_page","limit":0}', "x", "get_messages_page"),
+        ('{"id":"x","type":"extension_ui_response","value":5}', "x", "parse"),
     ],
 )
 def test_answer_keeps_the_id_whatever_is_wrong(
@@ -123,6 +126,15 @@ def test_answer_keeps_the_id_whatever_is_wrong(
     answers = [msgspec.json.decode(one) for one in ran.stdout.splitlines()]
     [found] = [answer for answer in answers if answer["type"] == "response"]
     assert (found.get("id"), found["command"]) == (id, command)
+
+
+def test_text_that_a_program_cut_in_half_a_character_is_sent(tau: Program) -> None:
+    tau.script("ok")
+    line = '{"id":"1","type":"prompt","message":"cut \\ud83d, \\ud83d\\ude00 and \\\\ud83d"}\n'
+    ran = tau.run("--mode", "rpc", *FAKE, stdin=line)
+    frames = [msgspec.json.decode(one) for one in ran.stdout.splitlines()]
+    sent = next(frame["message"] for frame in frames if frame["type"] == "message_start")
+    assert sent["content"] == "cut \ufffd, \U0001f600 and \\ud83d"
 
 
 def serve_urls(client: RpcClient, answer: Callable[[Frame], Frame]) -> list[Frame]:

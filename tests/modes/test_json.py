@@ -243,6 +243,19 @@ def test_invalid_line_is_an_error_and_the_conversation_continues(tmp_path: Path)
     assert shown.types[-1] == "agent_settled"
 
 
+def test_empty_message_is_an_error_and_half_a_character_is_none(tmp_path: Path) -> None:
+    client = Client(tmp_path)
+
+    async def conversation() -> None:
+        client.send({"type": "message", "content": " \n"}, b'{"type":"message","content":"cut \\udc00"}')
+        client.end()
+
+    shown = client.talk([[Say("hello")]], tmp_path, conversation)
+    assert [line["error"] for line in shown.lines if line["type"] == "error"] == ["The message is empty."]
+    sent = [line["message"]["content"] for line in shown.lines if line["type"] == "message_start"]
+    assert sent[0] == "cut \ufffd" and shown.types.count("agent_settled") == 1
+
+
 def test_failed_message_does_not_end_the_conversation_and_the_last_one_sets_the_exit_code(
     tmp_path: Path,
 ) -> None:

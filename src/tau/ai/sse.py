@@ -1,6 +1,5 @@
 """Server-sent events: splits a response into events and decodes their JSON."""
 
-import re
 from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from typing import Generic, Protocol, TypeAlias, TypeVar
@@ -10,13 +9,12 @@ from msgspec.json import Decoder
 
 from tau.ai.transport import Response
 from tau.base.errors import ProviderError
+from tau.base.jsonl import decode_json
 from tau.base.sizes import MIB, format_bytes
 from tau.base.text import shortened
 
 EVENT_BYTES = 16 * MIB
 EXCERPT_CHARS = 120
-# Escapes in a JSON string; the group matches lone surrogates.
-ESCAPES = r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(\\u[dD][89a-fA-F]\w\w)|\\."
 
 DOCUMENT = "document"  # the name of an event whose data is the whole body
 _BLANK = b" \t\r\n" + BOM_UTF8
@@ -144,16 +142,13 @@ def read_events(response: Response) -> EventReader[SseEvent]:
 
 def decode_event(decoder: Decoder[T], data: bytes) -> T:
     """Decode an event's JSON. Bad characters (not UTF-8, lone surrogates) are replaced."""
+    text = data.decode("utf-8", "replace")
     try:
-        return decoder.decode(data)
-    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        text = data.decode("utf-8", "replace")
-        try:
-            return decoder.decode(re.sub(ESCAPES, lambda found: r"\ufffd" if found[1] else found[0], text))
-        except (DecodeError, RecursionError):
-            excerpt = shortened(text, EXCERPT_CHARS)
-            message = f"The server sent an invalid event ({error}): {excerpt!r}."
-            raise ProviderError(message, retryable=True, kind="bug") from error
+        return decode_json(decoder, text)
+    except (DecodeError, RecursionError) as error:
+        excerpt = shortened(text, EXCERPT_CHARS)
+        message = f"The server sent an invalid event ({error}): {excerpt!r}."
+        raise ProviderError(message, retryable=True, kind="bug") from error
 
 
 def event_decoder(decoder: Decoder[T], empty: T) -> Callable[[bytes], T]:

@@ -45,11 +45,6 @@ def scope_of(key: str) -> Literal["any", "user", "tighten"]:
     return "tighten" if key in TIGHTEN else "user"
 
 
-def is_considered(key: str) -> bool:
-    """Whether someone has decided what a project may do with this setting."""
-    return key in ANY or key in TIGHTEN or key in USER_ONLY or key.partition(".")[0] in USER_GROUPS
-
-
 def tightens(key: str, value: Any, current: Any) -> bool:
     """Whether a project's value is at least as strict as the user's."""
     order = TIGHTEN[key]

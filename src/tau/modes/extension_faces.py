@@ -1,10 +1,11 @@
 """Modes without a screen, as extensions see them: what they may ask of the program that runs the session."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tau.agent.events import Notice
+from tau.agent.events import AgentSettled, Notice
 from tau.agent.queue import user_message
 from tau.agent.ui import Ui
 from tau.base.errors import TauError
@@ -70,6 +71,12 @@ class ProgramFace:
         self._host.on_editor_text(text)
 
     def shutdown(self) -> None:
+        spawn(self._host.tasks, self._quit())
+
+    async def _quit(self) -> None:
+        """After the run, and the commands of extensions."""
+        while working := {*self._host.commands, *filter(None, (self._host.run,))}:
+            await asyncio.wait(working)
         self._host.on_shutdown()
 
     async def change_session(self, change: SessionChange) -> bool:
@@ -86,18 +93,29 @@ class ProgramFace:
         return True
 
 
-def start_command(host: "SessionHost", text: str) -> bool:
-    """Run the command of an extension in the background; False if the text is none."""
+def start_command(host: "SessionHost", text: str) -> asyncio.Task[None] | None:
+    """Run the command of an extension in the background; None if the text is none.
+
+    It ends in `agent_settled`: in that of a run that it joins or starts, else in its own.
+    """
     extensions = host.session.extensions
     name = text[1:].partition(" ")[0]
-    if extensions is None or all(command.name != name for command in extensions.commands()):
-        return False
+    if extensions is None or text[:1] != "/" or all(one.name != name for one in extensions.commands()):
+        return None
+    joins, runs = host.busy, host.runs
 
     async def run() -> None:
+        is_aborted = True
         try:
             await extensions.run_command(text)
+            is_aborted = False
         except TauError as error:
+            is_aborted = False
             host.emit(Notice("error", str(error)))
+        finally:
+            if not joins and host.runs == runs:
+                host.emit(AgentSettled(is_aborted))
 
-    spawn(host.tasks, run())
-    return True
+    host.commands.add(task := spawn(host.tasks, run()))
+    task.add_done_callback(host.commands.discard)
+    return task

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from tau.agent.events import AgentEvent, AgentStart, JobChanged
 from tau.agent.loop import Outcome
-from tau.base.errors import TauError
+from tau.base.errors import TauError, UsageError
+from tau.base.jsonl import decode_json
 from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.coding.session.session import Session
@@ -166,7 +167,7 @@ class _Conversation:
                 if line is None:
                     break
                 if line.strip():
-                    self._take(_decoder.decode(line))
+                    self._take(decode_json(_decoder, line))
             except (TauError, msgspec.DecodeError, RecursionError) as error:
                 self._writer.line(encode_masked(ErrorLine(_explained(error))) + b"\n")
         self._ended = True
@@ -181,6 +182,8 @@ class _Conversation:
 
     def _take(self, command: _Command) -> None:
         match command:
+            case MessageCommand(content) if not content.strip():
+                raise UsageError("The message is empty.")
             case MessageCommand(content):
                 self._waiting.append(UserPrompt(content))
                 self._changed.set()

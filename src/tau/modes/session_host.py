@@ -63,6 +63,8 @@ class SessionHost:
         self._session: Session | None = None
         self._services = AsyncExitStack()
         self.run: asyncio.Task[Outcome | None] | None = None  # its result is None if it failed
+        self.runs = 0  # begun
+        self.commands: set[asyncio.Task[None]] = set()  # of extensions, which run beside the agent
         self._idle_work: asyncio.Task[None] | None = None
         self.stop_watching: Callable[[], None] = lambda: None  # subagents, for the program
         self._key_owner = ""
@@ -162,6 +164,7 @@ class SessionHost:
 
     async def abort(self) -> None:
         """Stop the agent and wait until it is idle; queued messages stay for the next prompt."""
+        await _cancel(self.commands)
         self.session.retry.cancel_wait()
         if self.session.extensions is not None:
             self.session.extensions.running_commands.stop()
@@ -171,6 +174,7 @@ class SessionHost:
 
     async def close(self) -> None:
         """Stop all work, record it, and close the session."""
+        await _cancel(self.commands)
         session, self._session = self._session, None
         services, self._services = self._services, AsyncExitStack()
         self._end_idle_work()
@@ -203,6 +207,7 @@ class SessionHost:
 
     def _start(self, session: Session, work: Callable[[Session], Awaitable[Outcome]]) -> None:
         self._end_idle_work()
+        self.runs += 1
         self.run = spawn(self.tasks, self._run_to_end(session, work))
 
     async def _run_to_end(
@@ -237,6 +242,12 @@ class SessionHost:
         if self._idle_work is not None:
             self._idle_work.cancel()
             self._idle_work = None
+
+
+async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _close(session: Session | None, services: AsyncExitStack) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from acp import schema as a
 from acp.interfaces import Client
 
+from tau.base.errors import ToolError
 from tau.coding.approval.policy import ApprovalItem
 from tau.coding.approval.request import ApprovalDecision, ApprovalRequest
 from tau.coding.files.local_fs import LocalFileSystem
@@ -42,6 +44,16 @@ class Editor:
         if not self.answer:
             return SimpleNamespace(outcome=a.DeniedOutcome(outcome="cancelled"))
         return SimpleNamespace(outcome=a.AllowedOutcome(outcome="selected", option_id=self.answer))
+
+
+def test_invalid_answer_is_one_sentence_for_the_model(tmp_path: Path) -> None:
+    async def request_permission(*_: Any) -> Any:
+        a.RequestPermissionResponse.model_validate({})
+
+    client = cast("Client", SimpleNamespace(request_permission=request_permission))
+    dialogs = AcpDialogs(client, lambda: "s", lambda _: None, LocalFileSystem())
+    with pytest.raises(ToolError, match=r"^The editor's answer does not follow the protocol\.$"):
+        asyncio.run(dialogs.approve(request_for(tmp_path, "ls")))
 
 
 def request_for(folder: Path, command: str, **more: Any) -> ApprovalRequest:

@@ -78,7 +78,10 @@ def test_question_of_the_agent_is_a_select(tmp_path: Path) -> None:
             [*_, opened] = await events.until("question_opened")
             question = opened.data["question"]
             assert (question["method"], question["options"][:2]) == ("select", ["red", "blue"])
-            await served.client.post(f"/v1/sessions/{id}/questions/{question['id']}", {"value": "blue"})
+            path = f"/v1/sessions/{id}/questions/{question['id']}"
+            for mistake in ({}, {"value": "green"}, {"confirmed": True}):
+                assert (await served.client.post(path, mistake)).code == "invalid_request"
+            assert (await served.client.post(path, {"value": "blue"})).status == 204
             ended = (await events.until("tool_execution_end"))[-1].data
             assert "chose blue" in ended["result"]["content"][0]["text"]
 

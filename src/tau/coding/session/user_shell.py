@@ -69,7 +69,7 @@ class UserShell(Struct, frozen=True, kw_only=True):
         if allowed is None:
             raise TauError(f'The command "{command}" was refused and did not run.')
         if not allowed.strip():
-            raise TauError("There is no command to run; type one after the exclamation mark.")
+            raise TauError("The command is empty.")
         if "\0" in allowed:
             raise TauError("The command contains a NUL character, which no shell accepts.")
         return allowed

@@ -50,7 +50,7 @@ class Roster:
     def require(self, id: str) -> "Subagent":
         agent = self.find(id)
         if agent is None:
-            raise UsageError(f'There is no agent "{id}". /agents lists them.')
+            raise UsageError(f'There is no agent "{id}".')
         return agent
 
     def running(self) -> "list[Subagent]":

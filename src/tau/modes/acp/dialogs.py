@@ -17,6 +17,7 @@ from tau.coding.approval.request import ApprovalChoice, ApprovalDecision, Approv
 from tau.coding.approval.request_text import allowing_choices, describe_request
 from tau.coding.plan.review import APPROVE, KEEP, Plan, PlanAnswer
 from tau.coding.questions import AskAnswer, AskQuestion, answer_of, fallback
+from tau.modes.acp.editor_files import INVALID
 from tau.modes.acp.tool_calls import ShownCall, ToolContent, text_content
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class AcpDialogs:
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            raise ToolError(DEAD.format(error=error)) from error
+            raise ToolError(INVALID if isinstance(error, ValueError) else DEAD.format(error=error)) from error
         known = {option.option_id for option in options}
         outcome = answer.outcome
         chosen = outcome.option_id if isinstance(outcome, a.AllowedOutcome) else None

@@ -15,6 +15,7 @@ from tau.base.sizes import MIB
 
 MAX_BYTES = 8 * MIB  # of a file that an editor is asked for
 TIMEOUT_S = 30.0
+INVALID = "The editor's answer does not follow the protocol."
 
 T = TypeVar("T")
 
@@ -106,7 +107,7 @@ async def ask_editor(request: Awaitable[T], limit_s: float | None = None) -> T:
     except ConnectionError as error:
         raise ToolError("The editor is gone.") from error
     except ValueError as error:
-        raise ToolError("The editor's answer does not follow the protocol.") from error
+        raise ToolError(INVALID) from error
 
 
 def _as_text(data: bytes) -> str | None:

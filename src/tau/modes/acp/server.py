@@ -1,6 +1,7 @@
 """Serves an editor until it leaves."""
 
 import asyncio
+import logging
 
 from acp import AgentSideConnection
 
@@ -15,6 +16,7 @@ from tau.sdk import SessionOptions
 async def run(options: SessionOptions, lines: LineReader, out: OutputStream) -> int:
     """Serve until the input ends; returns the exit code. Raises TauError if the output cannot be written."""
     transport = LineTransport(lines, out)
+    logging.getLogger().addHandler(logging.NullHandler())  # editors show stderr: no trace of what they send
     async with asyncio.TaskGroup() as tasks:
         agent = AcpAgent(options, transport, tasks)
         connection = AgentSideConnection(agent, transport, listening=False, use_unstable_protocol=True)

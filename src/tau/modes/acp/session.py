@@ -19,6 +19,7 @@ from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.session.entries import MessageEntry
+from tau.modes import extension_faces
 from tau.modes.acp.config_options import ConfigOption, config_options, mode_state, set_option
 from tau.modes.acp.content import PromptBlock, PromptMessage
 from tau.modes.acp.dialogs import AcpDialogs
@@ -158,7 +159,11 @@ class AcpSession:
 
     async def _run(self, message: PromptMessage) -> Outcome | None:
         host, text = self.host, self.host.expand(message.text)
-        if host.run is None:
+        if (command := extension_faces.start_command(host, message.text)) is not None:
+            await asyncio.wait((command,))
+            if host.run is None:
+                return Outcome(message=None, messages=[])
+        elif host.run is None:
             host.prompt(text, message.images, message.attachments)
         else:  # the agent works on the result of a background job
             host.check_message(text, message.images, message.attachments)
@@ -227,7 +232,8 @@ class AcpSession:
 
 def _response(outcome: Outcome) -> a.PromptResponse:
     verdict = judge(outcome)
-    if verdict.code:
+    was_handled = outcome.message is None and outcome.error is None  # by an extension
+    if verdict.code and not was_handled:
         raise RequestError(INTERNAL, verdict.remark)
     message = outcome.message
     cut_off = message is not None and message.stop_reason == "length"

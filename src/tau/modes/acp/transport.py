@@ -5,11 +5,13 @@ from typing import Any
 import msgspec
 
 from tau.base.errors import TauError
+from tau.base.jsonl import decode_json
 from tau.modes.event_json import encode_masked
 from tau.modes.line_input import LineReader
 from tau.modes.output_stream import OutputStream
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+_any_json: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 Message = dict[str, Any]
 
@@ -58,16 +60,15 @@ class LineTransport:
 
     async def _decode(self, line: str) -> Message | None:
         try:
-            message = msgspec.json.decode(line.encode("utf-8", "surrogatepass"))
+            message = decode_json(_any_json, line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             await self._refuse(None, PARSE_ERROR, f"Invalid line: {error}.")
             return None
-        id = message.get("id") if isinstance(message, dict) else None
         if problem := _problem(message):
-            known = id if isinstance(id, str | int) else None
-            await self._refuse(known, INVALID_REQUEST, problem)
+            id = message.get("id") if isinstance(message, dict) else None
+            await self._refuse(id if isinstance(id, str | int) else None, INVALID_REQUEST, problem)
             return None
-        return message if isinstance(message, dict) else None
+        return {"params": {}, **message}
 
     async def _refuse(self, id: str | int | None, code: int, text: str) -> None:
         await self.send({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}})

@@ -1,6 +1,8 @@
 """Output that a slow reader does not block: a thread writes it."""
 
 import asyncio
+import os
+import stat
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -32,6 +34,8 @@ class QueuedOutput(OutputStream):
         self._failure: TauError | None = None
         self._thread = threading.Thread(target=self._work, name="rpc output", daemon=True)
         self._thread.start()
+        if stat.S_ISFIFO(os.fstat(fd).st_mode):  # its end to write to is readable when nobody reads
+            self._loop.add_reader(fd, self._leave)
 
     def write_all(self, pieces: Sequence[bytes]) -> None:
         with self._changed:
@@ -50,6 +54,10 @@ class QueuedOutput(OutputStream):
             self._closed = True
             self._changed.notify_all()
         self._thread.join(CLOSE_TIMEOUT_S)
+
+    def _leave(self) -> None:
+        self._loop.remove_reader(self.fd)
+        self._on_over()  # `gone` is left to the next write: after the end of the input, this is no failure
 
     @property
     def _is_over(self) -> bool:

@@ -11,6 +11,7 @@ from tau.agent.abort import Aborted
 from tau.agent.events import AgentEvent
 from tau.base import log
 from tau.base.errors import TauError
+from tau.base.jsonl import decode_json
 from tau.base.tasks import spawn
 from tau.base.text import sentence
 from tau.modes.event_json import EventEncoder, encode_masked
@@ -78,6 +79,7 @@ class _Server:
         self.host.on_shutdown = lines.close
         self.host.on_editor_text = self._ui.set_editor_text
         self._link = RpcHostLink(self.host, self._send)
+        self._slow: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> int:
         try:
@@ -96,6 +98,9 @@ class _Server:
                     await self._take(line.encode("utf-8", "surrogatepass"))
         finally:
             await self.host.close()
+            if self._lines.closed:  # not at the end of the input: nobody waits for an answer
+                for task in self._slow:
+                    task.cancel()
             self._writer.flush()
         if self._writer.failure is not None:
             raise self._writer.failure
@@ -115,7 +120,7 @@ class _Server:
     async def _take(self, line: bytes) -> None:
         """Handle one line. Only a slow command lets later ones overtake it."""
         try:
-            envelope = _envelope.decode(line)
+            envelope = decode_json(_envelope, line)
         except _NOT_JSON as error:
             self._fail(PARSE, _id_of(line), f"Invalid line: {error}. Send a JSON object with a type.")
             return
@@ -133,18 +138,19 @@ class _Server:
 
     def _reply(self, line: bytes, decoder: msgspec.json.Decoder[Any], take: Callable[[Any], None]) -> None:
         try:
-            take(decoder.decode(line))
+            take(decode_json(decoder, line))
         except (*_NOT_JSON, TauError) as error:
-            self._fail(PARSE, None, f"Invalid reply: {sentence(str(error))}")
+            self._fail(PARSE, _id_of(line), f"Invalid reply: {sentence(str(error))}")
 
     async def _command(self, command: SessionCommand, id: CallId | None, line: bytes) -> None:
         try:
-            request = msgspec.json.decode(line, type=command.request)
+            request = decode_json(msgspec.json.Decoder(command.request), line)
         except _NOT_JSON as error:
             self._fail(command.name, id, f"Invalid request: {error}.", "invalid_request")
             return
         if command.slow:
-            spawn(self._tasks, self._answer(command, id, request))
+            self._slow.add(task := spawn(self._tasks, self._answer(command, id, request)))
+            task.add_done_callback(self._slow.discard)
             await asyncio.sleep(0)  # it begins before the next line, which may stop it
         else:
             await self._answer(command, id, request)
@@ -170,6 +176,6 @@ class _Server:
 def _id_of(line: bytes) -> CallId | None:
     """The id of a line that is no command, if it has one: its sender waits for an answer."""
     try:
-        return _any_call.decode(line).id
+        return decode_json(_any_call, line).id
     except _NOT_JSON:
         return None

@@ -78,6 +78,14 @@ class ClientDialogs(RpcUi):
         self._stop_run = stop_run
         self.open: dict[str, UiRequest] = {}
 
+    def can_take(self, response: UiResponse) -> bool:
+        """Whether the answer fits the open question: a typing error must not decline a call."""
+        question = self.open[response.id]
+        choices = [] if question.approval is UNSET else [one.value for one in question.approval.choices]
+        given = response.confirmed if question.method == "confirm" else response.value
+        is_known = question.method != "select" or given in [*(question.options or ()), *choices]
+        return response.cancelled or (given is not None and is_known)
+
     def answer(self, response: UiResponse) -> None:
         """A question that is not open ignores its answer. Dismissing an approval stops the run."""
         if (question := self.open.pop(response.id, None)) is not None:

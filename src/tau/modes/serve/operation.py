@@ -11,6 +11,7 @@ from starlette.responses import Response
 from tau.agent.abort import Aborted
 from tau.base import log
 from tau.base.errors import TauError
+from tau.base.jsonl import decode_json
 from tau.modes.serve.access import AccessGate
 from tau.modes.serve.errors import HttpError, HttpErrorBody, error_response, invalid, json_response
 from tau.modes.serve.session_pool import SessionPool
@@ -107,7 +108,7 @@ async def decode_body(request: Request, type: type[T]) -> T:
     if data and kind != "application/json":
         raise HttpError(415, "unsupported_media_type", "Send the body as application/json.")
     try:
-        return msgspec.json.decode(data or b"{}", type=type)
+        return decode_json(msgspec.json.Decoder(type), data or b"{}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise invalid(f"Invalid request: {error}.") from error
 

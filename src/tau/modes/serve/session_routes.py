@@ -18,7 +18,7 @@ from tau.coding.session_index.search import search
 from tau.config.paths import user_paths
 from tau.modes.event_json import encode_masked
 from tau.modes.rpc.frames import UiRequest, UiResponse
-from tau.modes.serve.errors import HttpError, SessionHolder, not_found, stale
+from tau.modes.serve.errors import HttpError, SessionHolder, invalid, not_found, stale
 from tau.modes.serve.event_stream import EventStream
 from tau.modes.serve.holders import find_holder
 from tau.modes.serve.live_session import LiveSession
@@ -282,9 +282,10 @@ async def answer_question(call: ApiCall) -> None:
     id = call.ids["question"]
     if id not in live.dialogs.open:
         raise not_found("The question is closed: it was answered, or the agent no longer waits for it.")
-    live.dialogs.answer(
-        UiResponse(id, call.body.value, call.body.confirmed, call.body.cancelled, call.body.reason)
-    )
+    response = UiResponse(id, call.body.value, call.body.confirmed, call.body.cancelled, call.body.reason)
+    if not live.dialogs.can_take(response):
+        raise invalid("This does not answer the question; send one of its options, or cancelled.")
+    live.dialogs.answer(response)
 
 
 async def stream_events(call: ApiCall) -> EventStream:

@@ -109,8 +109,9 @@ class EnabledRequest(Struct, frozen=True):
 
 async def prompt(call: CommandCall, request: PromptRequest) -> PromptAccepted:
     host = call.host
+    joins = host.busy
     if request.message.startswith("/") and extension_faces.start_command(host, request.message):
-        return PromptAccepted("started")
+        return PromptAccepted("steered" if joins else "started")
     attachments = await attachment_texts.with_texts(request.attachments) if request.attachments else []
     text = host.expand(request.message)
     if not host.busy or request.streaming_behavior is None:

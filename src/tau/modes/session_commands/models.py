@@ -67,7 +67,7 @@ def model_info(model: Model) -> ModelInfo:
 
 async def set_model(call: CommandCall, request: SetModelRequest) -> ModelInfo:
     host = call.host
-    wanted = f"{request.provider}/{request.model_id}"
+    wanted = f"{request.provider}/{request.model_id}".rstrip("/")
     model, _ = await find_model(wanted, host.paths, host.session.model, host.session.settings.local)
     if (model.provider, model.id) != (request.provider, request.model_id):
         raise CommandError(f'There is no model "{wanted}"; get_available_models lists them.')

@@ -3,9 +3,10 @@
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tau.ai.wire import AppMessage, AssistantMessage
 from tau.base.errors import UsageError
@@ -73,7 +74,7 @@ class MessageList(Struct, frozen=True):
 
 class PageRequest(Struct, frozen=True):
     cursor: str | None = None
-    limit: int = DEFAULT_PAGE_MESSAGES
+    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_MESSAGES)] = DEFAULT_PAGE_MESSAGES
 
 
 class MessagePage(Struct, frozen=True, rename="camel"):
@@ -159,8 +160,6 @@ async def get_messages(call: CommandCall, request: NoFields) -> MessageList:
 async def get_messages_page(call: CommandCall, request: PageRequest) -> MessagePage:
     """A cursor is the leaf it was made at and the number of messages before it."""
     log = call.host.session.log
-    if not 1 <= request.limit <= MAX_PAGE_MESSAGES:
-        raise UsageError(f"Ask for 1 to {MAX_PAGE_MESSAGES} messages.")
     messages = log.messages()
     start = 0
     if request.cursor is not None:
@@ -168,7 +167,7 @@ async def get_messages_page(call: CommandCall, request: PageRequest) -> MessageP
         branch = log.branch()
         place = next((at for at, node in enumerate(branch) if node.id == leaf), None)
         moved = place is None or any(node.type == "compaction" for node in branch[place + 1 :])
-        if moved or not index.isdecimal():
+        if moved or not (index.isdecimal() and len(index) < 10):
             raise CommandError("The cursor is stale; start again without one.", "stale_cursor")
         start = int(index)
     page: list[msgspec.Raw] = []
@@ -190,7 +189,7 @@ async def get_entries(call: CommandCall, request: EntriesRequest) -> EntryList:
     if request.since is not None:
         places = [at for at, node in enumerate(nodes) if node.id == request.since]
         if not places:
-            raise UsageError(f"The session has no entry {request.since}.")
+            raise UsageError(f'The session has no entry "{request.since}".')
         nodes = nodes[places[0] + 1 :]
     return EntryList([msgspec.Raw(log.line(node)) for node in nodes], log.leaf)
 
