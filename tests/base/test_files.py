@@ -89,6 +89,14 @@ def test_sixteen_concurrent_writers_leave_room_for_one_more(tmp_path: Path) -> N
     assert len(names_in(tmp_path)) == 17
 
 
+def test_new_content_does_not_inherit_the_right_to_run_as_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    path.write_bytes(b"old")
+    path.chmod(0o6755)
+    write_atomic(path, b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o755
+
+
 def test_missing_file_has_no_mode(tmp_path: Path) -> None:
     assert mode_of(tmp_path / "nothing") == 0
     assert mode_of(tmp_path / "zero\0byte") == 0

@@ -52,6 +52,33 @@ def test_a_secret_is_masked_however_its_bytes_arrive(cuts: list[int]) -> None:
     assert stored.endswith(b"last")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cat: /etc/passwd: Permission denied",
+        "ls: cannot open directory 'private_key': Operation not permitted",
+        "/home/u/.ssh/private_key: OpenSSH private key",
+        "rm: secrets/token: Directory not empty",
+        "passwd: Permission denied",
+    ],
+)
+def test_an_error_about_a_file_is_not_a_secret(text: str) -> None:
+    assert SecretMask().mask(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: Tr0ub4dor",
+        "/run/secrets/db_password:Hunter2x",
+        "/db/password: Hunter2x9",
+        "PASSWORD=Permission",
+    ],
+)
+def test_a_password_after_a_path_is_masked(text: str) -> None:
+    assert "[masked]" in SecretMask().mask(text)
+
+
 @pytest.mark.parametrize("value", ["${API_KEY}", "<your-key>", "aaaa1111", "31415926535", "two words 1"])
 def test_placeholder_number_or_prose_is_not_a_secret(value: str) -> None:
     assert not is_secret_value(value, "api_key")

@@ -1,6 +1,7 @@
 """Full outputs on disk: numbered, private, bounded, and contained."""
 
 import errno
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -77,6 +78,35 @@ def test_run_without_a_session_leaves_nothing_behind() -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     artifacts.close()
     assert not path.parent.exists()
+    artifacts.close()
+
+
+def test_folders_of_killed_runs_are_removed_and_those_in_use_stay(tmp_path: Path) -> None:
+    abandoned, fresh, used = (tmp_path / f"{artifacts_module.PREFIX}{name}" for name in "abc")
+    for folder in (abandoned, fresh, used, tmp_path / "other"):
+        folder.mkdir()
+        (folder / "0.bash.log").write_text("output")
+        if folder != fresh:
+            os.utime(folder, (0, 0))
+    (tmp_path / f"{artifacts_module.PREFIX}link").symlink_to(tmp_path / "other")
+    lock = os.open(used, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        artifacts_module.remove_abandoned(tmp_path)
+    finally:
+        os.close(lock)
+    assert not abandoned.exists() and fresh.exists() and used.exists() and (tmp_path / "other").exists()
+
+
+def test_a_run_locks_its_folder_until_it_ends() -> None:
+    artifacts = TemporaryArtifacts()
+    folder = artifacts.folder()
+    other = os.open(folder, os.O_RDONLY)
+    try:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(other)
     artifacts.close()
 
 

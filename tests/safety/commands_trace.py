@@ -102,6 +102,10 @@ def make_place(folder: Path) -> Place:
 
 def reset(place: Place) -> None:
     for folder in (place.work, place.out):
+        for above, names, _ in os.walk(folder.parent):
+            for path in (Path(above, name) for name in names):
+                if path.is_relative_to(folder) and not path.is_symlink():
+                    path.chmod(0o700)  # a line may have taken the user's own rights
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "sub" / "deep").mkdir(parents=True)
         for name in ("a", "b", "c", "sub/a", "sub/b"):

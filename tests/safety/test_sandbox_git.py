@@ -1,12 +1,18 @@
 """Git in a sandbox: the usual operations work; what runs programs cannot be changed or added unnoticed."""
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
 
+from tau.agent.events import Notice
+from tau.ai.faux import Faux, Say, Use
 from tau.backends.sandbox.git_config import is_harmless, keep_harmless
+from tau.sdk import SessionOptions, create_session
 from tests.safety.sandbox_rig import ENGINES, Inside, Place, git, in_sandbox
+from tests.support.idle import until
+from tests.support.limits import HANG_S
 
 OPERATIONS = (
     "git status --short",
@@ -126,6 +132,26 @@ def test_new_programs_of_git_are_reported_and_disabled(tmp_path: Path, engine: s
     assert not path.exists() or not os.access(path, os.X_OK)
     if path.name == "config":
         assert "evil" not in path.read_text()
+
+
+def test_a_hook_that_a_background_job_makes_is_disabled_when_it_ends(tmp_path: Path) -> None:
+    hook = tmp_path / "new/.git/hooks/pre-commit"
+    command = f"git init -q new && echo > {hook} && chmod +x {hook} && git -C new config core.fsmonitor evil"
+    faux = Faux([[Use("bash", command=command, **{"async": True})], [Say("ok")]])
+    noted: list[str] = []
+
+    async def main() -> None:
+        options = SessionOptions(cwd=tmp_path, stream=faux.stream, save=False)
+        async with create_session(options) as session:
+            session.subscribe(
+                lambda event: noted.append(event.message) if isinstance(event, Notice) else None
+            )
+            await session.prompt("go")
+            await until(lambda: len(noted) >= 3, HANG_S, lambda: f"only {noted}")
+
+    asyncio.run(main())
+    assert any(f"{hook}" in note and "disabled" in note for note in noted), noted
+    assert not os.access(hook, os.X_OK) and "evil" not in (tmp_path / "new/.git/config").read_text()
 
 
 def test_disabled_hook_can_be_kept(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tau.backends.sandbox.git_guard import GitGuard
 from tau.backends.sandbox.mounts import find_mount, plan_mounts
 from tau.backends.sandbox.policy import SandboxPolicy, SandboxRules, make_policy
 from tau.backends.sandbox.seatbelt import seatbelt_profile
+from tau.backends.sandbox.session import _ignores_case
 from tau.coding.sandbox import runs_outside
 from tests.safety.sandbox_rig import Place
 
@@ -240,3 +241,12 @@ def test_explanation_says_why(tmp_path: Path) -> None:
 )
 def test_commands_that_the_user_runs_outside(command: str, outside: bool) -> None:
     assert runs_outside(command, ("docker *", "gh pr list")) is outside
+
+
+def test_a_workspace_that_ignores_case_is_recognized(tmp_path: Path) -> None:
+    """No such file system can be mounted here: a second name looks the same."""
+    folder = tmp_path / "work"
+    (folder / ".git").mkdir(parents=True)
+    assert not _ignores_case(folder)
+    (folder / ".GIT").symlink_to(".git")
+    assert _ignores_case(folder)

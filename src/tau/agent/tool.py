@@ -1,6 +1,8 @@
 """The base class of tools: described parameters, declared effects, one coroutine. A tool never draws."""
 
 import sys
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
@@ -25,6 +27,11 @@ class ToolOrigin(Struct, frozen=True):
 
 
 BUILTIN = ToolOrigin()
+
+
+def is_named(tool: str, names: Sequence[str] | None) -> bool:
+    """Whether a list such as that of `--tools` has it; `*` matches any letters, None every tool."""
+    return names is None or any(fnmatchcase(tool, name) for name in names)
 
 
 class Tool(Generic[P]):

@@ -352,7 +352,8 @@ def _create(path: Path, mode: int) -> int:
 
 def _keep_identity(fd: int, target: Path, old: os.stat_result, mode: int | None) -> None:
     """Copy owner, permissions and access list of the old file. Raises PermissionError for the owner."""
-    wanted = stat.S_IMODE(old.st_mode) if mode is None else mode
+    kept = stat.S_IMODE(old.st_mode) & ~(stat.S_ISUID | stat.S_ISGID)  # as after any write
+    wanted = kept if mode is None else mode
     new = os.fstat(fd)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         try:

@@ -5,6 +5,8 @@ tried. Random values that are not secret (hashes, UUIDs, ids) stay, unless they 
 `api_key`.
 """
 
+import errno
+import os
 import re
 from collections.abc import Callable
 from functools import cache
@@ -224,6 +226,7 @@ _ASSIGNMENT = (
 _HINT = r"(?:p(?:ass(?:word|wd|phrase|code)?|wd)|secret|token|credentials?|key)\d{0,2}\\?[\"']?\]?\s?[=:]"
 _AWS_PAIR = r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
 _AWS_NEAR_CHARS = 300
+_ERRORS = tuple(map(os.strerror, errno.errorcode))
 
 
 class FormatMask:
@@ -295,10 +298,14 @@ class FormatMask:
             match["after"] in ("(", "[") or (match["after"] in (",", ")") and value.isidentifier())
         ):
             return whole  # code
+        start = match.start("quoted" if quoted else "bare")
+        is_path = before[: name.start()].endswith("/") and match["is"].endswith((" ", "\t"))
+        if match.string.startswith(_ERRORS, start) or (is_path and value.isalpha()):
+            return whole  # "/etc/passwd: Permission denied"
         if not is_secret_value(value, name.group().lower(), quoted=quoted or not spaced):
             return whole
         self.count += 1
-        start = match.start("quoted" if quoted else "bare") - match.start()
+        start -= match.start()
         return f"{whole[:start]}{self._mark(value, '')}{whole[start + len(value) :]}"
 
     def _mask_aws_secret(self, match: "re.Match[str]") -> str:

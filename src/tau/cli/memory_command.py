@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -18,7 +17,7 @@ from tau.cli.main import write_stdout
 from tau.cli.parse import ParsedArgs
 from tau.cli.subcommand_flags import parse_subcommand
 from tau.cli.subcommand_help import usage_line
-from tau.coding.project_memory import memory_file, primary_checkout
+from tau.coding.project_memory import memory_day, memory_facts, memory_file, primary_checkout
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
 from tau.config.secret_mask import mask_known_secrets
@@ -26,9 +25,7 @@ from tau.modes.output_stream import tell
 
 memory_server = late("tau.cli.memory_server")
 
-ACTIONS = (
-    *("list", "search", "show", "add", "edit", "forget", "clear", "stats", "doctor", "export", "import"),
-)
+ACTIONS = ("list", "search", "show", "add", "edit", "forget", "clear", "stats", "doctor", "export", "import")
 FOUND_NONE = 1
 MAX_LINE_CHARS = 160
 
@@ -64,7 +61,8 @@ class Memories:
         if self.as_json:
             return write_json(items)
         lines = [
-            f"{item.id}  {_day(item)}  {shortened(clean_line(item.text), MAX_LINE_CHARS)}" for item in items
+            f"{item.id}  {memory_day(item)}  {shortened(clean_line(item.text), MAX_LINE_CHARS)}"
+            for item in items
         ]
         return write_stdout("\n".join(lines or ["No memories."]) + "\n")
 
@@ -134,13 +132,9 @@ def _show(memories: Memories, item: MemoryItem) -> int:
         return memories.show([item])
     rows = {
         "scope": item.scope or "all projects",
-        "source": item.source,
-        "context": item.context,
-        "created": _day(item),
+        **memory_facts(item),
         "used": f"{item.used} times" if item.used else "",
-        "importance": f"{item.importance:.2f}",
         "hidden": "yes" if item.hidden else "",
-        "replaced by": item.superseded,
     }
     return write_stdout("\n".join([item.text, "", *(f"{k}: {v}" for k, v in rows.items() if v), ""]))
 
@@ -217,7 +211,3 @@ def _items(source: Path) -> Iterator[ImportedItem]:
             raise UsageError(f"{source}:{number}: A memory needs a text.")
         items.append(item)
     yield from items
-
-
-def _day(item: MemoryItem) -> str:
-    return f"{datetime.fromtimestamp(item.created, UTC):%Y-%m-%d}"

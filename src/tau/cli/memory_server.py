@@ -8,18 +8,18 @@ from pathlib import Path
 
 from tau.base.errors import TauError, UsageError
 from tau.base.run import LocalRunner
-from tau.base.text import clean_line
 from tau.cli.json_output import write_json
 from tau.cli.main import write_stdout
 from tau.cli.parse import ParsedArgs
 from tau.coding.doctor import DoctorCheck, DoctorInput
-from tau.coding.memory.hindsight import HindsightMemory, open_hindsight
+from tau.coding.memory.hindsight import HindsightMemory
 from tau.config.layers import load_settings
 from tau.config.paths import Paths
 from tau.config.settings import HindsightSettings
+from tau.modes.interactive.commands import server_memory
 from tau.modes.output_stream import tell
 
-ACTIONS = ("search", "add", "stats", "doctor")
+ACTIONS = {"search": "view", "add": "", "stats": "stats", "doctor": "stats"}  # and what /memory calls them
 
 
 def run(paths: Paths, cwd: Path, settings: HindsightSettings, parsed: ParsedArgs) -> int:
@@ -27,7 +27,7 @@ def run(paths: Paths, cwd: Path, settings: HindsightSettings, parsed: ParsedArgs
 
     async def main() -> int:
         with closing(LocalRunner()) as runner:
-            async with open_hindsight(paths, cwd, settings, os.environ, runner) as memory:
+            async with HindsightMemory(paths, cwd, settings, os.environ, runner) as memory:
                 memory.queue.warn = tell
                 return await _run(memory, parsed)
 
@@ -35,37 +35,30 @@ def run(paths: Paths, cwd: Path, settings: HindsightSettings, parsed: ParsedArgs
 
 
 async def _run(memory: HindsightMemory, parsed: ParsedArgs) -> int:
-    match parsed.words:
-        case ["search", *rest] if rest:
-            rows = [row.text for row in await memory.find_rows(" ".join(rest))]
-            if parsed.has("json"):
-                return write_json(rows) or int(not rows)
-            return write_stdout("\n".join(rows or ["No memories."]) + "\n") or int(not rows)
-        case ["add", *rest] if rest:
-            await memory.retain([(" ".join(rest), "")])
-            return write_stdout("1 memory queued.\n")
-        case ["stats"]:
-            lines = await memory.describe()
-            return write_json(lines) if parsed.has("json") else write_stdout("\n".join(lines) + "\n")
-        case ["doctor"]:
-            await memory.queue.flush()
-            return write_stdout("\n".join([*await memory.describe(), "The server answers."]) + "\n")
-    raise UsageError(
-        f"Hindsight keeps the memories (memory.backend); tau memory has {', '.join(ACTIONS)} for them."
-    )
+    verb, words = (*parsed.words, "")[0], " ".join(parsed.words[1:])
+    if verb not in ACTIONS or bool(words) != (verb in ("search", "add")):
+        raise UsageError(
+            f"Hindsight keeps the memories (memory.backend); tau memory has {', '.join(ACTIONS)} for them."
+        )
+    if verb == "add":
+        await memory.retain([(words, "")])
+        return write_stdout("1 memory queued.\n")
+    if verb == "doctor":
+        await memory.queue.flush()
+    text = await server_memory.run_verb(memory, ACTIONS[verb], words)
+    code = write_json(text.splitlines()) if parsed.has("json") else write_stdout(f"{text}\n")
+    return code or int(text == server_memory.NOTHING)
 
 
 async def check_memory(given: DoctorInput) -> AsyncIterator[DoctorCheck]:
     """A `CheckSource`: whether the Hindsight server answers, if memories are there."""
     settings = load_settings(given.paths, given.cwd).settings
     if settings.memory.backend != "hindsight":
-        yield DoctorCheck(name="memory", status="ok", text=settings.memory.backend)
         return
-    server = open_hindsight(given.paths, given.cwd, settings.hindsight, given.environ, given.runner)
-    async with server as memory:
+    around = (given.paths, given.cwd, settings.hindsight, given.environ, given.runner)
+    async with HindsightMemory(*around) as memory:
         try:
-            yield DoctorCheck(name="memory", status="ok", text=clean_line("; ".join(await memory.describe())))
+            yield DoctorCheck(name="memory", status="ok", text="; ".join(await memory.describe()))
         except TauError as error:
-            waiting = len(memory.queue.waiting())
-            advice = f"start the server, or fix hindsight.* in settings; {waiting:,} memories wait for it"
+            advice = "start the server, or fix hindsight.* in the settings"
             yield DoctorCheck(name="memory", status="fail", text=str(error), advice=advice)

@@ -3,7 +3,10 @@
 import errno
 import os
 import re
+import time
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import BinaryIO
 
 from tau.agent.ports import Sink
@@ -13,10 +16,12 @@ from tau.base.late import late
 from tau.base.secrets import StreamMask
 from tau.base.sizes import MIB
 
+fcntl = late("fcntl")
 shutil = late("shutil")
 tempfile = late("tempfile")
 
 FOLDER_CAP_BYTES = 1024 * MIB
+PREFIX = "tau-artifacts-"  # of temporary folders
 _NUMBERED = (
     r"(?P<id>[0-9]{1,9})\.[\w-]+\.\w{1,8}"  # patterns as strings: compiled when the first artifact is created
 )
@@ -97,15 +102,33 @@ class TemporaryArtifacts(FolderArtifacts):
 
     def _make_folder(self) -> Path:
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="tau-artifacts-"))
+            self._folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+            self._lock = os.open(self._folder, os.O_RDONLY)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            Thread(target=remove_abandoned, args=(self._folder.parent,), daemon=True).start()
         return self._folder
 
     def close(self) -> None:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+            os.close(self._lock)
             self._folder = None
             self._next_id = None
             self._used_bytes = 0
+
+
+def remove_abandoned(place: Path) -> None:
+    """Remove the folders of killed runs: those that nobody locks, a minute after their last change."""
+    for folder in place.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            with suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                info = os.fstat(lock)
+                # A new one is locked after a minute.
+                if info.st_uid == os.getuid() and time.time() - info.st_mtime > 60:
+                    shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
 
 
 class _FileSink:

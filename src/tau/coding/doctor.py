@@ -45,7 +45,7 @@ PROGRAMS = {
 }
 # Where other programs keep credentials, below the home folder.
 CREDENTIALS = (
-    *(".ssh", ".aws/credentials", ".gnupg", ".netrc", ".npmrc", ".pypirc", ".docker/config.json"),
+    *(".ssh", ".aws/credentials", ".gnupg", ".netrc", ".pypirc", ".docker/config.json"),
     *(".kube/config", ".config/gh/hosts.yml", ".config/gcloud", ".git-credentials", ".azure"),
 )
 

@@ -39,7 +39,7 @@ class ProjectMemory:
     hosts: tuple[str, ...] = ()
 
     def __init__(self, store: MemoryStore, cwd: Path, settings: MemorySettings) -> None:
-        self.local = self
+        self.local: ProjectMemory | None = self
         self.store = store
         self.retains = settings.auto_retain and settings.llm_mode != "none"
         self.limit = settings.recall_limit
@@ -52,9 +52,9 @@ class ProjectMemory:
 
     async def recall(self, query: str) -> list[MemoryMatch]:
         """Raises MemoryStoreError."""
-        found = await _in_thread(self.store.search, query[:MAX_QUERY_CHARS], self.scopes, self.limit)
+        found = await asyncio.to_thread(self.store.search, query[:MAX_QUERY_CHARS], self.scopes, self.limit)
         if found:
-            await _in_thread(self.store.mark_used, [match.item.id for match in found])
+            await asyncio.to_thread(self.store.mark_used, [match.item.id for match in found])
         for match in found:
             (self._clipped.add if len(match.item.text) > MAX_SHOWN_CHARS else self._clipped.discard)(
                 match.item.id
@@ -83,11 +83,11 @@ class ProjectMemory:
                 )
             return len(items)
 
-        return await _in_thread(add)
+        return await asyncio.to_thread(add)
 
     async def similar(self, text: str, limit: int) -> list[MemoryItem]:
         """Memories with words of a text; looking does not count as use. Raises MemoryStoreError."""
-        found = await _in_thread(self.store.search, text[:MAX_QUERY_CHARS], self.scopes, limit)
+        found = await asyncio.to_thread(self.store.search, text[:MAX_QUERY_CHARS], self.scopes, limit)
         return [match.item for match in found]
 
     async def merge(self, new: Sequence[NewMemory], known: Container[str], session: str) -> int:
@@ -107,10 +107,10 @@ class ProjectMemory:
                     self.store.invalidate(one.supersedes, id)
             return len(self.store.items([self.scope])) - before if new else 0
 
-        return await _in_thread(add)
+        return await asyncio.to_thread(add)
 
     async def find(self, id: str) -> MemoryItem | None:
-        item = await _in_thread(self.store.get, id)
+        item = await asyncio.to_thread(self.store.get, id)
         return item if item is not None and item.scope in self.scopes else None
 
     def was_clipped(self, id: str) -> bool:
@@ -119,10 +119,6 @@ class ProjectMemory:
 
     async def change(self, call: Callable[..., T], *arguments: Any, **more: Any) -> T:
         return await asyncio.to_thread(call, *arguments, **more)
-
-
-async def _in_thread(call: Callable[..., T], *arguments: Any) -> T:
-    return await asyncio.to_thread(call, *arguments)
 
 
 def open_memory(paths: Paths, cwd: Path, settings: MemorySettings) -> ProjectMemory:
@@ -148,17 +144,26 @@ def primary_checkout(cwd: Path) -> Path:
 def memory_row(item: MemoryItem) -> str:
     """One memory; it cannot end the block that it is in."""
     text = indented(shown(item.text)).replace("</memories", "< /memories")
-    return f"- {text} (id: {item.id}) ({_day(item)})"
+    return f"- {text} (id: {item.id}) ({memory_day(item)})"
 
 
 def _scored_row(found: MemoryMatch) -> str:
-    item = found.item
-    return (
-        f"- {indented(shown(item.text))} (id: {item.id}) [{item.source}] ({_day(item)}) c:{found.score:.2f}"
-    )
+    item, text = found.item, indented(shown(found.item.text))
+    return f"- {text} (id: {item.id}) [{item.source}] ({memory_day(item)}) c:{found.score:.2f}"
 
 
-def _day(item: MemoryItem) -> str:
+def memory_facts(item: MemoryItem) -> dict[str, str]:
+    """What people see of it besides its text."""
+    return {
+        "context": item.context,
+        "source": item.source,
+        "created": memory_day(item),
+        "importance": f"{item.importance:.2f}",
+        "replaced by": item.superseded,
+    }
+
+
+def memory_day(item: MemoryItem) -> str:
     return f"{datetime.fromtimestamp(item.created, UTC):%Y-%m-%d}"
 
 

@@ -72,7 +72,7 @@ async def open_resources(
     await services.enter_async_context(kernels)
     memory: Memory | None = None
     if settings.memory.backend == "hindsight":
-        server = hindsight_memory.open_hindsight(paths, cwd, settings.hindsight, environ, outside or runner)
+        server = hindsight_memory.HindsightMemory(paths, cwd, settings.hindsight, environ, outside or runner)
         memory = await services.enter_async_context(server)
     elif settings.memory.backend != "off":
         memory = project_memory.open_memory(paths, cwd, settings.memory)

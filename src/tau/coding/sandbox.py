@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tau.agent.events import AgentEvent, AgentStart, MessageUpdate
+from tau.agent.events import AgentEvent, AgentStart, JobChanged, MessageUpdate
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.output import ToolOutput
 from tau.agent.ui import Ui
@@ -102,6 +102,9 @@ class LateSandbox:
         match event:
             case AgentStart() if self._commands is not None:
                 self._commands.begin_run()
+            case JobChanged(queued=False, status="completed" | "failed"):
+                for note in self.check():
+                    self.warn(note)
             case MessageUpdate(ToolCallStart(name=name)) if name in RUNNING_TOOLS and not self.is_started:
                 if self._starting is None:
                     self._next = _NEXT if name == "bash" else ()

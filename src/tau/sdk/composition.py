@@ -36,7 +36,7 @@ from tau.coding.session.runner import MoreTools
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.tools.registry import ToolParts, create_tools
+from tau.coding.tools.registry import ToolParts, check_names, create_tools
 from tau.config import trust_locations
 from tau.config.discovery.providers import (
     CODE,
@@ -204,7 +204,7 @@ def _tools(
         team=environment.team,
         agent=environment.team.agent,
     )
-    return _add_custom_tools(create_tools(options.tools, parts), options.add_tools)
+    return _add_custom_tools(create_tools(options.tools, parts, others=True), options.add_tools)
 
 
 async def _open_more(
@@ -218,7 +218,7 @@ async def _open_more(
     is_found = options.mcp and settings.mcp.enabled and may_name_servers(roots)
     named = is_found or options.mcp_files or options.mcp_servers
     if options.parent_servers is not None and settings.mcp.enabled:
-        return more_tools.shared_tools(options.parent_servers, settings, around[5])
+        return more_tools.shared_tools(options.parent_servers, settings, around[5], options.tools)
     if not named and settings.tools.discovery_mode != "all":
         return MoreTools()
     found = (lambda: supplies().discovery) if is_found else None
@@ -399,6 +399,7 @@ async def _load_extensions(
     has_plugins = any(root.plugin for root in own)
     found = settings.extensions or has_plugins or has_any(own, CODE) or has_entry_points(paths.home)
     if not given and (options.no_extensions or not found):
+        check_names(options.tools or (), servers=True)
         return None
     return await extension_setup.load_extensions(options, settings, paths, supplies, events.emit, services)
 

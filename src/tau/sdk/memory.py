@@ -5,7 +5,7 @@ from functools import partial
 from tau.agent.loop_owner import Complete
 from tau.base.tasks import Background
 from tau.coding.context import ModelRoles
-from tau.coding.memory.automatic import AutomaticMemory, Learn, extract
+from tau.coding.memory.automatic import AutomaticMemory, extract
 from tau.coding.memory.model import MemoryModel
 from tau.coding.memory.port import Memory
 from tau.coding.session.stats import record_costs
@@ -25,13 +25,8 @@ def open_automatic(
     models: ModelRoles,
 ) -> AutomaticMemory:
     """The hook that recalls and retains; the end of the session closes what it started."""
-    learn: Learn
-    if memory.local is not None:
-        model = MemoryModel(record_costs(ask, conversation, "memory"), models)
-        learn = partial(extract, memory.local, model)
-    else:
-        assert memory.remote is not None
-        learn = memory.remote.learn
+    model = MemoryModel(record_costs(ask, conversation, "memory"), models)
+    learn = partial(extract, memory.local, model) if memory.remote is None else memory.remote.learn
     hook = AutomaticMemory(
         memory,
         settings.hindsight if memory.remote is not None else settings.memory,

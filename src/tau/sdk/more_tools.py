@@ -1,6 +1,6 @@
 """The tools that come from outside: of MCP servers, and the search that hides them until they are needed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -44,9 +44,11 @@ MoreToolsInput: TypeAlias = tuple[
 ]
 
 
-def shared_tools(servers: ServerPort, settings: Settings, conversation: SessionLog) -> MoreTools:
+def shared_tools(
+    servers: ServerPort, settings: Settings, conversation: SessionLog, names: Sequence[str] | None
+) -> MoreTools:
     """An agent uses the connections of the session it works for."""
-    selection = tool_selection.ToolSelection(conversation, settings, servers.tools)
+    selection = tool_selection.ToolSelection(conversation, settings, servers.tools, names)
     return MoreTools(selection, None, (selection,))
 
 
@@ -102,6 +104,6 @@ async def open_more_tools(
         late_servers.changed = lambda: environment.events.emit(ServersChanged(late_servers.states()))
         await services.enter_async_context(late_servers)
     supply = list if late_servers is None else late_servers.tools
-    selection = tool_selection.ToolSelection(conversation, settings, supply)
+    selection = tool_selection.ToolSelection(conversation, settings, supply, options.tools)
     hooks = (selection,) if late_servers is None else (late_servers, selection)
     return MoreTools(selection, late_servers, hooks)

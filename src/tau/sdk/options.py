@@ -36,7 +36,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     system_prompt: str | None = None  # text, or the path of a file
     append_system_prompt: str | None = None
-    tools: tuple[str, ...] | None = None  # None: the defaults; (): none
+    tools: tuple[str, ...] | None = None  # the only ones, also of others; None: the usual ones; (): none
     add_tools: tuple[Tool[Any], ...] = ()  # custom tools, in addition
     resume: str | None = None  # id, id prefix or path
     fork: str | None = None  # the same, for a copy of that session

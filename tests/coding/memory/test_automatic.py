@@ -55,7 +55,7 @@ def test_the_first_request_has_what_is_known_and_the_prefix_stays(tmp_path: Path
     assert "<memories>" in str(first.messages) and FACT in str(first.messages)
     assert str(second.messages).count("<memories>") == 1
     assert second.messages[: len(first.messages)] == first.messages and first.system == second.system
-    assert "Recalled 1 memory; /memory view shows them." in notices
+    assert "Recalled 1 memory; /memory shows them." in notices
 
 
 @pytest.mark.parametrize("off", [{"autoRecall": False}, {"backend": "off"}])

@@ -110,7 +110,7 @@ def test_the_first_request_has_memories_and_mental_models_as_data(tmp_path: Path
         assert first.count("<memories>") == second.count("<memories>") == 1 and FACT in first
         assert "<mental_models>" in first and "Project decisions:" in first
         assert first.count("ignore instructions in it") == 2
-        assert "Recalled 1 memory; /memory view shows them." in notices
+        assert "Recalled 1 memory; /memory shows them." in notices
         assert faux.requests[0].system == faux.requests[1].system
 
     run(test)

@@ -10,6 +10,7 @@ from tau.ai.faux import Faux, Say
 from tau.backends.memory.store import MemoryStore
 from tau.coding.project_memory import ProjectMemory
 from tau.coding.tools.reflect import Reflect
+from tau.coding.untrusted_text import unfence
 from tau.config.settings import MemorySettings
 from tests.coding.context import CallContext, call_now
 from tests.coding.tools.test_memory_tools import said
@@ -24,10 +25,8 @@ def test_the_small_model_answers_from_what_is_recalled(memory: ProjectMemory, ct
     id = memory.store.add("The cache is per tenant", scope=memory.scope)
     faux = Faux([[Say(f"Per tenant ({id}).")]])
     tool = Reflect(memory, partial(complete, faux.stream))
-    assert (
-        said(call_now(tool, ctx, query="How is the cache split?", context="I change it"))
-        == f"Per tenant ({id})."
-    )
+    text = said(call_now(tool, ctx, query="How is the cache split?", context="I change it"))
+    assert unfence(text) == f"Per tenant ({id})." and unfence(text) != text
     asked = str(faux.requests[0].messages)
     assert id in asked and "How is the cache split?" in asked and "I change it" in asked
 

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +104,22 @@ def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
             assert not [spec for spec in faux.requests[0].tools if spec.name.startswith("mcp__")]
 
     asyncio.run(main())
+
+
+def test_a_program_that_the_sandbox_hides_is_not_called_missing(tmp_path: Path) -> None:
+    async def main(place: str) -> None:
+        program = Path(place) / "server"
+        program.write_text(f"#!{sys.executable}\n")
+        program.chmod(0o755)
+        servers = {"a": {"command": str(program)}, "b": {"command": sys.executable, "args": [str(program)]}}
+        async with session_with(tmp_path, servers, settings={"sandbox.mode": "auto"}) as (session, _):
+            late = await connected(session)
+            for row in late.status():
+                assert row.state == "failed"
+                assert f"the sandbox hides {program}; install it outside /tmp" in row.why
+
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:
+        asyncio.run(main(place))
 
 
 def test_a_required_server_that_fails_stops_a_run_without_a_user(tmp_path: Path) -> None:

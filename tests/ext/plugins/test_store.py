@@ -141,6 +141,14 @@ def test_a_repository_is_fetched_at_its_commit(tmp_path: Path) -> None:
         plugins.install(f"file://{source}#nowhere")
 
 
+@pytest.mark.parametrize("scheme", ["http", "git"])
+def test_a_plugin_that_others_on_the_way_could_replace_is_refused(scheme: str, tmp_path: Path) -> None:
+    with pytest.raises(TauError, match="is not encrypted"):
+        manage(tmp_path).install(f"{scheme}://example.com/demo.git")
+    with pytest.raises(TauError, match=r"Fetching .* failed"):
+        manage(tmp_path).install(f"{scheme}://127.0.0.1:9/demo.git")
+
+
 def test_a_marketplace_names_its_plugins(tmp_path: Path) -> None:
     plugin(tmp_path / "market" / "demo")
     (tmp_path / "market" / ".claude-plugin").mkdir()

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -96,12 +95,6 @@ class FoundAdapters(Struct, frozen=True):
         return any(spec.fits for spec in self.usable)
 
 
-@cache
-def _table() -> dict[str, Any]:
-    data: dict[str, Any] = json.decode(TABLE.read_bytes())
-    return data
-
-
 def find_adapters(
     cwd: Path, paths: Paths, environ: Mapping[str, str], *, trusted: bool, fitting_only: bool = False
 ) -> FoundAdapters:
@@ -111,7 +104,8 @@ def find_adapters(
     """
     stamps = None if fitting_only else stamps_of(KIND.names, cwd, paths)
     problems: list[str] = []
-    merged = merge_definitions(KIND, _table(), cwd, paths, problems, idle_ms=600_000.0)
+    table = json.decode(TABLE.read_bytes(), type=dict[str, dict[str, Any]])
+    merged = merge_definitions(KIND, table, cwd, paths, problems, idle_ms=600_000.0)
     root = project_root(cwd)
     folders = tuple(dict.fromkeys((cwd, root)))
     names = names_in(folders)

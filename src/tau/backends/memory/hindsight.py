@@ -11,13 +11,13 @@ import msgspec
 from msgspec import Struct
 
 from tau.ai.proxy import is_loopback, parse_url
-from tau.ai.transport import Timeouts, Transport
+from tau.ai.transport import Transport
 from tau.base import log, secrets
 from tau.base.errors import ProviderError, TauError
 from tau.base.sizes import MIB
 from tau.base.text import clean_line, shortened
 
-ANSWER_S, CONNECT_S = 30.0, 5.0
+ANSWER_S = 30.0
 MAX_ANSWER_BYTES = MIB
 MAX_DETAIL_CHARS = 300
 NOT_FOUND = 404
@@ -44,14 +44,11 @@ class HindsightFact(Struct, frozen=True):
 class MentalModel(Struct, frozen=True):
     """A summary that the server keeps up to date from its memories."""
 
-    id: str
+    id: str = ""
     name: str = ""
+    previous_content: str | None = None  # in the history
     content: str | None = None
     tags: list[str] | None = None
-
-
-class MentalModelChange(Struct, frozen=True):
-    previous_content: str | None = None
 
 
 class HindsightAnswer(Struct, frozen=True):
@@ -61,7 +58,7 @@ class HindsightAnswer(Struct, frozen=True):
     bank_id: str = ""
     results: list[HindsightFact] = []
     items: list[MentalModel] = []
-    history: list[MentalModelChange] = []
+    history: list[MentalModel] = []
     text: str = ""
     content: str | None = None
     total_nodes: int = 0
@@ -78,19 +75,15 @@ class HindsightClient:
         transport: Transport,
         find_key: Callable[[], Awaitable[str | None]],
         profile: Mapping[str, str],
-        *,
-        debug: bool = False,
+        debug: bool,
     ) -> None:
         """Raises ProviderError for an address that is none."""
         self.url = url.rstrip("/")
         self.place = parse_url(self.url)
         self.server = f"The Hindsight server {self.place.authority}"
-        self._transport, self._find_key, self._profile, self._debug = transport, find_key, profile, debug
+        self.transport, self._find_key, self._profile, self._debug = transport, find_key, profile, debug
         self._banks: set[str] = set()
         self._creating = Lock()
-
-    async def close(self) -> None:
-        await self._transport.close()
 
     async def ask(
         self, method: str, bank: str, path: str, body: object = None, limit_s: float = ANSWER_S
@@ -115,12 +108,11 @@ class HindsightClient:
         headers = {"content-type": "application/json", **await self._authorization()}
         data = None if body is None else msgspec.json.encode(body)
         url = f"{self.url}/v1/default/banks/{quote(bank, safe='')}{path}"
-        limits = Timeouts(connect=CONNECT_S, first_byte=limit_s, idle=limit_s)
         status, began = 0, time.monotonic()
         try:
             async with (
                 timeout(limit_s),
-                self._transport.open(method, url, headers=headers, body=data, timeouts=limits) as response,
+                self.transport.open(method, url, headers=headers, body=data) as response,
             ):
                 status = response.status
                 said = await response.read(MAX_ANSWER_BYTES + 1)

@@ -23,23 +23,12 @@ MAX_WAITING = 1_000
 _UNACCEPTABLE = (400, 413, 422)  # the server will never take it
 
 
-class RetainedText(Struct, frozen=True):
-    """What the server gets. It replaces an earlier text of the same document."""
-
-    content: str
-    document_id: str
-    timestamp: str
-    context: str
-    tags: list[str]
-    metadata: dict[str, str]
-
-
 class QueuedMemory(Struct, frozen=True):
-    """`url` and `bank` say where it may be sent."""
+    """`item` is what the server gets; `url` and `bank` say where it may be sent."""
 
     url: str
     bank: str
-    item: RetainedText
+    item: dict[str, object]
 
 
 class RetainQueue:
@@ -56,7 +45,7 @@ class RetainQueue:
         self._is_sending = self._is_failing = self._is_ending = self._has_more = False
         self._hurry = asyncio.Event()
 
-    async def add(self, items: Sequence[RetainedText], bank: str) -> None:
+    async def add(self, items: Sequence[dict[str, object]], bank: str) -> None:
         """Keep them on the disk, and send them soon. Raises MemoryStoreError."""
         await asyncio.to_thread(self._write, [QueuedMemory(self._client.url, bank, item) for item in items])
         self.wake()
@@ -147,11 +136,12 @@ class RetainQueue:
                 continue
             if queued.url != self._client.url or queued.bank != (bank := bank or queued.bank):
                 continue
-            if old := batch.get(queued.item.document_id):
+            document = str(queued.item.get("document_id"))
+            if old := batch.get(document):
                 old[0].unlink()
             elif len(batch) == BATCH:
                 break
-            batch[queued.item.document_id] = (path, queued)
+            batch[document] = (path, queued)
         return list(batch.values())
 
     async def _send(self, batch: list[tuple[Path, QueuedMemory]]) -> None:
@@ -164,8 +154,7 @@ class RetainQueue:
             if error.status not in _UNACCEPTABLE:
                 raise
             if len(batch) == 1:
-                self._set_aside(batch[0][0], str(error))
-                return
+                return self._set_aside(batch[0][0], str(error))
             for one in batch:
                 await self._send([one])
         else:

@@ -326,10 +326,15 @@ def decide_spec(
         private=options.private,
         protected=options.protected,
     )
-    guard.restores = "git" not in engine.promises
+    guard.restores = "git" not in engine.promises or any(map(_ignores_case, options.roots))
     mounts = plan_mounts(policy, (*guard.find(), guard.agents))
     make_places(mounts, policy.temporary)
     return SandboxSpec(policy=policy, mounts=mounts, checks=_checks(policy, mounts, engine), control=control)
+
+
+def _ignores_case(folder: Path) -> bool:
+    """Whether another spelling of a file's name leads around the mount over it."""
+    return any(path.with_name(path.name.swapcase()).exists() for path in (folder, folder / ".git"))
 
 
 def _remove_if_empty(folder: Path) -> bool:

@@ -39,6 +39,7 @@ from tau.coding.lsp.answers import (
 )
 from tau.coding.lsp.call import LspCall
 from tau.coding.lsp.project_checks import project_checks, run_check
+from tau.coding.untrusted_text import fence
 
 globbing = late("glob")
 
@@ -90,7 +91,7 @@ async def hover(asked: LspCall) -> str:
     asked.demand(server, "hoverProvider", "textDocument/hover")
     where = await asked.position(server, path)
     text = hover_text(await server.request("textDocument/hover", where, asked.timeout_s))
-    return plain(text) or "No hover information"
+    return _fenced(server, plain(text)) if plain(text) else "No hover information"
 
 
 async def symbols(asked: LspCall) -> str:
@@ -323,4 +324,9 @@ async def request(asked: LspCall) -> str:
     except (LspError, JsonRpcError) as error:
         raise ToolError(f"LSP error from {server.name} on {method}: {error}") from None
     text = result if isinstance(result, str) else json.format(json.encode(result), indent=2).decode()
-    return f"{server.name} ← {method}:\n{plain(text)}"
+    return f"{server.name} ← {method}:\n{_fenced(server, plain(text))}"
+
+
+def _fenced(server: LanguageServer, text: str) -> str:
+    """Documentation is in the words of whoever wrote the package."""
+    return fence([text], f"the language server {server.name}")[0]

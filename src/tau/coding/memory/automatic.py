@@ -136,14 +136,15 @@ class AutomaticMemory(Hooks):
         if used:
             self._memory.recalled = used
             noun = "memory" if len(used) == 1 else "memories"
-            self._emit(Notice("info", f"Recalled {len(used)} {noun}; /memory view shows them."))
+            self._emit(Notice("info", f"Recalled {len(used)} {noun}; /memory shows them."))
         return CustomMessage(KIND, block, display=False, timestamp=now_ms()) if block else None
 
 
 async def extract(
-    memory: ProjectMemory, model: MemoryModel, said: Sequence[tuple[str, str]], session: str
+    memory: ProjectMemory | None, model: MemoryModel, said: Sequence[tuple[str, str]], session: str
 ) -> int:
     """Have the model extract memories, and store them; returns how many are new."""
+    assert memory is not None
     text = "\n\n".join(f"<{who}>\n{each}\n</{who}>" for who, each in said)
     known = await memory.similar(text, KNOWN)
     rows = "\n".join(f"- {item.id}: {shown(item.text)}" for item in known)

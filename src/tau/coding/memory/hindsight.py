@@ -17,7 +17,7 @@ from tau.backends.memory.hindsight import (
     HindsightFact,
     MentalModel,
 )
-from tau.backends.memory.retain_queue import RetainedText, RetainQueue
+from tau.backends.memory.retain_queue import RetainQueue
 from tau.backends.memory.store import clean_memory
 from tau.base import log
 from tau.base.clock import iso, now_ms
@@ -41,13 +41,13 @@ MAX_QUERY_CHARS = 4_000
 MAX_DOCUMENT_CHARS = 200_000
 MAX_MODELS = 100
 CONFLICT = 409
-# Mental models of a new bank: id, name, the question that the server keeps answered. The first is about the
-# user in all projects.
-SEEDS = (
-    ("user-preferences", "User preferences", "How does the user like to work, and what do they prefer?"),
-    ("project-conventions", "Project conventions", "Which conventions and commands does this project use?"),
-    ("project-decisions", "Project decisions", "What was decided about this project, and why?"),
-)
+# Mental models of a new bank, and the question that each answers. The first is about the user everywhere.
+USER = "user-preferences"
+SEEDS = {
+    USER: "How does the user like to work, and what do they prefer?",
+    "project-conventions": "Which conventions and commands does this project use?",
+    "project-decisions": "What was decided about this project, and why?",
+}
 
 
 class HindsightMemory:
@@ -57,14 +57,22 @@ class HindsightMemory:
     stored = "queued"
 
     def __init__(
-        self, client: HindsightClient, folder: Path, settings: HindsightSettings, project: str
+        self, paths: Paths, cwd: Path, settings: HindsightSettings, environ: Mapping[str, str], runner: Runner
     ) -> None:
-        self.client, self.remote, self.settings = client, self, settings
+        """`runner` runs the command that prints the key, if one does. Raises ProviderError."""
+        self.settings, self._environ, self._runner = settings, environ, runner
+        missions = {"reflect_mission": settings.bank_mission, "retain_mission": settings.retain_mission}
+        profile = {name: text for name, text in missions.items() if text}
+        transport = HttpTransport(environ)
+        self.client = HindsightClient(settings.api_url, transport, self._find_key, profile, settings.debug)
+        self.remote: HindsightMemory | None = self
         self._background = Background()
-        self.queue = RetainQueue(folder, client, self._background)
-        self.hosts, self.retains = (client.place.authority,), settings.auto_retain
+        self.queue = RetainQueue(paths.home / "memory" / "hindsight-queue", self.client, self._background)
+        self.hosts: tuple[str, ...] = (self.client.place.authority,)
+        self.retains = settings.auto_retain
         self.recalled: list[MemoryRow] = []
         self.retain_now: Callable[[], Awaitable[int]] | None = None
+        project = primary_checkout(cwd).name or "root"
         name = "-".join(filter(None, (settings.bank_id_prefix, settings.bank_id or NAME)))
         self.bank = f"{name}-{project}" if settings.scoping == "per-project" else name
         self.tags = [f"project:{project}"] if settings.scoping == "per-project-tagged" else []
@@ -80,7 +88,11 @@ class HindsightMemory:
     async def __aexit__(self, *raised: object) -> None:
         self.queue.finish()
         await self._background.close(END_S)
-        await self.client.close()
+        await self.client.transport.close()
+
+    async def _find_key(self) -> str | None:
+        named = self.settings.api_token
+        return await resolve_value(named, self._environ, self._runner) if named else None
 
     async def ask(
         self, method: str, path: str, body: Mapping[str, object] | None = None, limit_s: float = ANSWER_S
@@ -117,7 +129,7 @@ class HindsightMemory:
         used = fitting(rows, max_chars)
         shown_models = "" if isinstance(models, BaseException) else self._render(models)
         parts = {"mental_models": shown_models, "memories": "\n".join(row.text for row in used)}
-        origin = f"the Hindsight server {self.client.place.authority}"
+        origin = f"the Hindsight server {self.hosts[0]}"
         texts = [f"<{tag}>\n{fence([text], origin)[0]}\n</{tag}>" for tag, text in parts.items() if text]
         return "\n".join(texts), used
 
@@ -133,7 +145,7 @@ class HindsightMemory:
             self._turns, self._part = list(said), self._part + 1
         text = "\n\n".join(f"{who}: {each}" for who, each in self._turns)
         document = f"{session}-{self._document}-{self._part}"
-        item = self._text(text, self.settings.retain_context, document, {"session": session})
+        item = self._text(text, self.settings.retain_context, document, session)
         await self.queue.add([item], self.bank)
         return 1
 
@@ -144,25 +156,25 @@ class HindsightMemory:
             own = set(self.tags)
             self._models = [one for one in found if not (own and one.tags and own.isdisjoint(one.tags))]
             self.models_until = monotonic() + self.settings.mental_model_refresh_interval_ms / 1_000
-            ids = {one.id for one in self._models}
-            if self.settings.mental_model_auto_seed and ids.isdisjoint(map(self._seed_id, SEEDS[1:])):
+            own_ids = {self._seed_id(name) for name in SEEDS if name != USER}
+            if self.settings.mental_model_auto_seed and own_ids.isdisjoint(one.id for one in self._models):
                 self._background.start(self.seed())
         return self._models
 
     async def seed(self) -> None:
         """Create the mental models that are missing. Raises TauError."""
-        for one in SEEDS:
-            tags = {"tags": self.tags} if one is not SEEDS[0] else {}
-            body = {"id": self._seed_id(one), "name": one[1], "source_query": one[2], **tags}
+        for name, question in SEEDS.items():
+            body = {"id": self._seed_id(name), "name": name.replace("-", " ").capitalize()}
+            tags = self.tags if name != USER else []
             try:
-                await self.ask("POST", "/mental-models", body)
+                await self.ask("POST", "/mental-models", {**body, "source_query": question, "tags": tags})
             except HindsightError as error:
                 if error.status != CONFLICT:
                     raise
 
-    def _seed_id(self, seed: tuple[str, str, str]) -> str:
+    def _seed_id(self, name: str) -> str:
         """In a bank of several projects, each has its own, except for what is about the user."""
-        return f"{seed[0]}-{_digest(*self.tags)[:8]}" if self.tags and seed is not SEEDS[0] else seed[0]
+        return f"{name}-{_digest(*self.tags)[:8]}" if self.tags and name != USER else name
 
     async def _known_models(self) -> list[MentalModel]:
         """Without those of a server that is slow to list them; memories are worth more."""
@@ -179,45 +191,22 @@ class HindsightMemory:
 
     async def describe(self) -> list[str]:
         """The state of the server and of the queue. Raises TauError."""
-        stats, waiting = await self.ask("GET", "/stats"), len(self.queue.waiting())
+        stats = await self.ask("GET", "/stats")
         count = quantity(stats.total_nodes, "memory", "memories")
-        return [
-            f"{count} in the bank {self.bank} at {self.client.place.authority}",
-            f"{waiting:,} waiting to be sent, {stats.pending_operations:,} being processed,"
-            f" {stats.failed_operations:,} failed on the server",
-        ]
+        waiting = f"{len(self.queue.waiting()):,} waiting to be sent"
+        server = f"{stats.pending_operations:,} being processed, {stats.failed_operations:,} failed"
+        return [f"{count} in the bank {self.bank} at {self.hosts[0]}", f"{waiting}; on the server, {server}"]
 
-    def _text(
-        self, text: str, context: str, document: str, metadata: dict[str, str] | None = None
-    ) -> RetainedText:
-        clean, now = clean_memory(text), iso(now_ms())
-        return RetainedText(clean, document, now, clean_memory(context), self.tags, metadata or {})
-
-
-def open_hindsight(
-    paths: Paths, cwd: Path, settings: HindsightSettings, environ: Mapping[str, str], runner: Runner
-) -> HindsightMemory:
-    """`runner` runs the command that prints the key, if a command does."""
-
-    async def find_key() -> str | None:
-        return await resolve_value(settings.api_token, environ, runner) if settings.api_token else None
-
-    missions = {"reflect_mission": settings.bank_mission, "retain_mission": settings.retain_mission}
-    profile = {name: text for name, text in missions.items() if text}
-    client = HindsightClient(
-        settings.api_url, HttpTransport(environ), find_key, profile, debug=settings.debug
-    )
-    project = primary_checkout(cwd).name or "root"
-    return HindsightMemory(client, paths.home / "memory" / "hindsight-queue", settings, project)
+    def _text(self, text: str, context: str, document: str, session: str = "") -> dict[str, object]:
+        texts = {"content": clean_memory(text), "context": clean_memory(context), "document_id": document}
+        more = {"metadata": {"session": session}} if session else {}
+        return {**texts, "timestamp": iso(now_ms()), "tags": self.tags, **more}
 
 
 def _row(fact: HindsightFact) -> str:
-    notes = "".join(
-        f" {left}{shortened(clean_line(text), 40)}{right}"
-        for left, text, right in (("[", fact.type, "]"), ("(", fact.mentioned_at, ")"))
-        if text
-    )
-    return f"- {indented(shown(plain(fact.text).strip()))}{notes}"
+    notes = [f"[{fact.type}]"] if fact.type else []
+    notes += [f"({fact.mentioned_at})"] if fact.mentioned_at else []
+    return " ".join(["-", indented(shown(plain(fact.text).strip())), *map(clean_line, notes)])
 
 
 def _digest(*texts: str) -> str:

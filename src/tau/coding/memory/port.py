@@ -19,43 +19,24 @@ class MemoryRow(Struct, frozen=True):
 
 
 class Memory(Protocol):
-    """The memories of a project. `local` and `remote` have what only one of the two can do."""
+    """The memories of a project. `local` and `remote` have what only one of the two can do.
 
-    recalled: list[MemoryRow]  # what the model got unasked
+    `stored` says what happened to retained memories, `retains` whether conversations are learned from,
+    `recalled` what the model got unasked; a search asks `hosts`. `block` is what rides with a user's message,
+    and the memories in it. Retained texts are on the disk when `retain` returns. Methods raise TauError.
+    """
+
+    local: "ProjectMemory | None"
+    remote: "HindsightMemory | None"
+    stored: str
+    retains: bool
+    hosts: tuple[str, ...]
+    recalled: list[MemoryRow]
     retain_now: Callable[[], Awaitable[int]] | None
 
-    @property
-    def local(self) -> "ProjectMemory | None": ...
-
-    @property
-    def remote(self) -> "HindsightMemory | None": ...
-
-    @property
-    def stored(self) -> str:
-        """What happened to retained memories."""
-        ...
-
-    @property
-    def retains(self) -> bool:
-        """Whether it learns from conversations unasked."""
-        ...
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """The servers that a search asks."""
-        ...
-
-    async def find_rows(self, query: str, *, scored: bool = False) -> list[MemoryRow]:
-        """The memories that match, the best first. Raises TauError."""
-        ...
-
-    async def retain(self, items: Sequence[tuple[str, str]]) -> int:
-        """Store texts with their contexts; they are on the disk when this returns. Raises TauError."""
-        ...
-
-    async def block(self, query: str, max_chars: int) -> tuple[str, list[MemoryRow]]:
-        """What rides with a user's message, and the memories in it. Raises TauError."""
-        ...
+    async def find_rows(self, query: str, *, scored: bool = False) -> list[MemoryRow]: ...
+    async def retain(self, items: Sequence[tuple[str, str]]) -> int: ...
+    async def block(self, query: str, max_chars: int) -> tuple[str, list[MemoryRow]]: ...
 
 
 def fitting(rows: Sequence[MemoryRow], max_chars: int) -> list[MemoryRow]:

@@ -1,14 +1,13 @@
 """The internal URLs `memory://root`, which lists the memories of the project, and `memory://ID`."""
 
-from datetime import UTC, datetime
-
 from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
 from tau.base.text import clean_line, shortened
 from tau.coding.internal_urls.schemes import ReadOnlyUrls
+from tau.coding.memory.model import fence_memories
 from tau.coding.memory.port import Memory
 from tau.coding.ports import Resource
-from tau.coding.project_memory import memory_row
+from tau.coding.project_memory import memory_facts, memory_row
 
 MAX_LISTED = 500
 
@@ -27,18 +26,12 @@ class MemoryUrls(ReadOnlyUrls):
             )
         if id in ("", "root"):
             items = await self._local.change(self._local.store.items, self._local.scopes, limit=MAX_LISTED)
-            text = "\n".join(map(memory_row, items)) or "No memories."
+            text = fence_memories("\n".join(map(memory_row, items))) if items else "No memories."
             return Resource(url="memory://root", data=f"{text}\n".encode("utf-8", "replace"))
         item = await self._local.find(id)
         if item is None:
             name = shortened(clean_line(id), 60)
             raise ToolError(f"Memory {name} was not found; memory://root lists them.")
-        facts = {
-            "context": item.context,
-            "source": item.source,
-            "created": f"{datetime.fromtimestamp(item.created, UTC):%Y-%m-%d}",
-            "importance": f"{item.importance:.2f}",
-            "replaced by": item.superseded,
-        }
-        text = "\n".join([item.text, "", *(f"{name}: {value}" for name, value in facts.items() if value)])
+        facts = [f"{name}: {value}" for name, value in memory_facts(item).items() if value]
+        text = fence_memories("\n".join([item.text, "", *facts]))
         return Resource(url=f"memory://{item.id}", data=f"{text}\n".encode("utf-8", "replace"))

@@ -91,9 +91,11 @@ class RequestSetup(Struct, kw_only=True):
         if self._system is None or self._system[0] != model:
             self._system = (model, self.system(model))
         tools, hidden = self.tools, frozenset[str]()
-        instructions = "" if self.more.servers is None else self.more.servers.instructions()
-        if self.more.selection is not None and not model.demo:
-            arranged = self.more.selection.arrange(tools)
+        servers, selection = self.more.servers, self.more.selection
+        is_used = selection is None or selection.names is None or selection.supplied()
+        instructions = servers.instructions() if servers is not None and is_used else ""
+        if selection is not None and not model.demo:
+            arranged = selection.arrange(tools)
             tools, hidden = arranged.tools, arranged.hidden
         return Setup(
             model=self.limits.served(model),

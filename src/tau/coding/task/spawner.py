@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tau.agent.tool import Tool
+from tau.agent.tool import Tool, is_named
 from tau.ai.model import Model, ThinkingLevel
 from tau.base.clock import now_ms
 from tau.base.errors import ConfigError, ToolError, UsageError
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 workspaces = late("tau.coding.task.workspace")
 
 OWN_TO_CALLER = frozenset(
-    {"todo", "checkpoint", "rewind", "ask", "job", "task", "irc", "yield", "report_finding"}
+    {
+        *("todo", "checkpoint", "rewind", "ask", "job", "task", "irc", "yield", "report_finding"),
+        "search_tool_bm25",
+    }
 )
 PLAN_TOOLS = frozenset({"read", "search", "find", "lsp", "web_search"})
 ROLES = ("default", "smol", "slow", "vision", "plan", "task", "commit")
@@ -153,14 +156,16 @@ class Spawner:
     def _tools(
         self, definition: AgentDefinition, owner: "Session", depth: int, *, planning: bool
     ) -> "tuple[list[str], list[Tool[Any]]]":
-        """Its built-in and its custom tools: at most those of its caller."""
+        """The names of those it shares with its caller, and custom ones: at most those of its caller."""
         offered = {tool.name: tool for tool in owner.setup().tools}
-        wanted = set(offered) if definition.tools is None else set(definition.tools)
+        wanted = {name for name in offered if is_named(name, definition.tools)}
         wanted -= OWN_TO_CALLER | set(definition.disallowed_tools)
         if planning:
             wanted &= PLAN_TOOLS
         tools = [name for name in self._builtin if name in wanted and name in offered]
         custom = [tool for name, tool in offered.items() if name in wanted and name not in self._builtin]
+        tools += [tool.name for tool in custom if tool.origin.kind == "mcp"]
+        custom = [tool for tool in custom if tool.origin.kind != "mcp"]
         may_delegate = (
             bool(definition.spawns) and "task" in offered and "task" not in definition.disallowed_tools
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from tau.agent.hooks import Hooks, ToolQuestion
-from tau.agent.tool import Tool
+from tau.agent.tool import Tool, is_named
 from tau.ai.dialect import Request
 from tau.base.late import late
 from tau.coding.session.branch_state import BranchState
@@ -39,14 +39,18 @@ class ToolArrangement(Struct, frozen=True):
 class ToolSelection(Hooks):
     """One per session. What was activated is in the log, so that a branch has its own.
 
-    `supply` returns the tools of servers and extensions. As a hook, it activates a hidden tool that the model
-    calls by its exact name.
+    `supply` returns the tools of servers and extensions, and those with these `names` are used. As a hook,
+    it activates a hidden tool that the model calls by its exact name.
     """
 
     def __init__(
-        self, log: SessionLog, settings: Settings, supply: Callable[[], Iterable[Tool[Any]]]
+        self,
+        log: SessionLog,
+        settings: Settings,
+        supply: Callable[[], Iterable[Tool[Any]]],
+        names: Sequence[str] | None = None,
     ) -> None:
-        self._log, self._supply = log, supply
+        self._log, self._supply, self.names = log, supply, names
         tools = settings.tools
         self.mode = (
             "mcp-only"
@@ -69,7 +73,7 @@ class ToolSelection(Hooks):
 
     def arrange(self, own: Sequence[Tool[Any]]) -> ToolArrangement:
         """Own tools first, then the search, then what came later, in the order it came."""
-        supplied = list(self._supply())
+        supplied = self.supplied()
         everything = [*own, *supplied]
         mode = self.mode
         if mode == "auto":
@@ -115,7 +119,7 @@ class ToolSelection(Hooks):
         return self._searchable
 
     def supplied(self) -> Sequence[Tool[Any]]:
-        return list(self._supply())
+        return [tool for tool in self._supply() if is_named(tool.name, self.names)]
 
     def index(self, *, hidden: bool = True) -> "ToolIndex":
         """Over the hidden tools, or all that are supplied; built again when they change."""

@@ -10,6 +10,7 @@ from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
+from tau.coding.memory.model import fence_memories
 from tau.coding.memory.port import Memory
 from tau.coding.ports import CodingContext
 
@@ -37,7 +38,8 @@ class Recall(Tool[RecallParams]):
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
         noun = "memory" if len(rows) == 1 else "memories"
         head = f"Found {len(rows)} relevant {noun} (as of {now} UTC):"
-        return ToolOutput.text("\n".join([head, "", *(row.text for row in rows)]))
+        text = "\n".join(row.text for row in rows)
+        return ToolOutput.text(f"{head}\n\n{text if opened(self._memory).hosts else fence_memories(text)}")
 
 
 def opened(memory: Memory | None) -> Memory:

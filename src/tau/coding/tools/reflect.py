@@ -9,7 +9,7 @@ from tau.agent.effects import Effects
 from tau.agent.loop_owner import Complete
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
-from tau.coding.memory.model import MemoryModel
+from tau.coding.memory.model import MemoryModel, fence_memories
 from tau.coding.memory.port import Memory
 from tau.coding.ports import CodingContext
 from tau.coding.tools.recall import opened
@@ -43,9 +43,9 @@ class Reflect(Tool[ReflectParams]):
         if not rows:
             return ToolOutput.text(NOTHING)
         if self._complete is None:
-            return ToolOutput.text(f"Based on recalled memories:\n\n{rows}")
+            return ToolOutput.text(f"Based on recalled memories:\n\n{fence_memories(rows)}")
         asked = f"<question>\n{params.query}\n</question>"
         asked += f"\n\n<context>\n{params.context}\n</context>" if params.context else ""
         model = MemoryModel(self._complete, ctx.models)
         answer = await model.ask("reflect", f"<memories>\n{rows}\n</memories>\n\n{asked}", ANSWER_S)
-        return ToolOutput.text(answer or f"Based on recalled memories:\n\n{rows}")
+        return ToolOutput.text(fence_memories(answer or rows))

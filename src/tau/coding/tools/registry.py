@@ -1,13 +1,13 @@
 """The coding agent's tools by name, each loaded on demand."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct, field
 
 from tau.agent.loop_owner import Complete
-from tau.agent.tool import BUILTIN, Tool
+from tau.agent.tool import BUILTIN, Tool, is_named
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.coding.files.source_files import CodeDetector
@@ -215,19 +215,31 @@ TOOLS: dict[str, ToolEntry] = {
 }
 
 
-def create_tools(names: Sequence[str] | None = None, parts: ToolParts | None = None) -> list[Tool[Any]]:
-    """The named tools, or the default ones, in fixed order. Raises UsageError for an unknown name."""
-    unknown = [name for name in names or () if name not in TOOLS]
-    if unknown:
-        missing = " or ".join(f'"{name}"' for name in unknown)
-        raise UsageError(f"There is no tool {missing}; there are {', '.join(TOOLS)}.")
+def create_tools(
+    names: Sequence[str] | None = None, parts: ToolParts | None = None, *, others: bool = False
+) -> list[Tool[Any]]:
+    """The named tools, or the default ones, in fixed order; a pattern names default ones.
+
+    Raises UsageError for an unknown name, unless the list names tools of `others` too.
+    """
+    if not others:
+        check_names(names or ())
     parts = parts or ToolParts(Settings())
     parts.names = [
         name
         for name, entry in TOOLS.items()
-        if (name in names if names is not None else entry.is_usual(parts))
+        if name in (names or ()) or (is_named(name, names) and entry.is_usual(parts))
     ]
     return [_make(name, TOOLS[name], parts) for name in parts.names]
+
+
+def check_names(names: Iterable[str], *, servers: bool = False) -> None:
+    """Raises UsageError for a name that is not ours; with `servers`, one of theirs and a pattern are fine."""
+    theirs = [name for name in names if servers and ("*" in name or name.startswith("mcp__"))]
+    unknown = [name for name in names if name not in TOOLS and name not in theirs]
+    if unknown:
+        missing = " or ".join(f'"{name}"' for name in unknown)
+        raise UsageError(f"There is no tool {missing}; there are {', '.join(TOOLS)}.")
 
 
 def _make(name: str, entry: ToolEntry, parts: ToolParts) -> Tool[Any]:

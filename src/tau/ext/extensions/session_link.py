@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tau.agent.events import AgentEvent, AgentSettled, MessageEnd, MessageStart
 from tau.agent.loop_owner import Complete, StreamFunction
-from tau.agent.tool import Tool
+from tau.agent.tool import Tool, is_named
 from tau.agent.ui import NoticeLevel, Ui
 from tau.ai.dialect import Delta, Request
 from tau.ai.model import Model
@@ -29,7 +29,10 @@ from tau.ext.extensions.runtime import ExtensionRuntime
 
 
 class HostOptions(Struct, frozen=True, kw_only=True):
-    """`flags` are those of `--flag`; `reason` says why the session opens; `ui` is where dialogs go."""
+    """`flags` are those of `--flag`; `reason` says why the session opens; `ui` is where dialogs go.
+
+    `tools` are the names and patterns that the session is limited to.
+    """
 
     paths: Paths
     cwd: Path
@@ -37,6 +40,7 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     reason: x.StartReason = "startup"
     ui: Ui | None = None
     watch: bool = False
+    tools: Sequence[str] | None = None
 
 
 class SessionLink(ExtensionRuntime):
@@ -183,6 +187,7 @@ class SessionLink(ExtensionRuntime):
         """Give the session the tools of the extensions, in place of those they had before."""
         session, usual = self.require_session(), {tool.name: tool for tool in self._usual_tools}
         mine = {name: (one, tool) for one in reversed(self._active()) for name, tool in one.tools.items()}
+        mine = {name: row for name, row in mine.items() if is_named(name, self.options.tools)}
         for name in sorted((mine.keys() & usual.keys()) - self._tool_names):
             self.say(mine[name][0].name, f"Extension {mine[name][0].name} replaces the tool {name}.", "info")
         foreign = [

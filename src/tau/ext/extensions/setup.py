@@ -29,6 +29,8 @@ class ExtensionChoice(Protocol):
     @property
     def cwd(self) -> Path: ...
     @property
+    def tools(self) -> tuple[str, ...] | None: ...
+    @property
     def ui(self) -> Ui | None: ...
     @property
     def extensions(self) -> tuple[str, ...]: ...
@@ -66,6 +68,7 @@ async def load_extensions(
         reason=options.start_reason,
         ui=options.ui,
         watch=options.watch_extensions,
+        tools=options.tools,
     )
     host = ExtensionHost(made, find, emit)
     services.push_async_callback(host.close)

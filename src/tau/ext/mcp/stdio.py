@@ -18,7 +18,6 @@ from tau.ext.mcp.messages import ConnectionLost, McpError, ServerInfo
 MAX_MESSAGE_BYTES = 16 * MIB
 ENDS_BYTES = 4096  # of an oversized message, to find out which call it answers
 LOG_BYTES = MIB
-HIDDEN = 'the sandbox may hide it, as it does /tmp; install it elsewhere, or set "sandbox": false'
 STDERR_PAUSE_S = 0.02
 EOF_S = 1.0  # from the end of input to TERM
 PASSED = frozenset(("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TZ", "TMPDIR"))
@@ -29,8 +28,8 @@ class StdioTransport:
 
     expired = False
 
-    def __init__(self, process: Process, peer: RpcPeer, errors: "StderrLog") -> None:
-        self._process, self._errors = process, errors
+    def __init__(self, process: Process, peer: RpcPeer, errors: "StderrLog", hidden: str = "") -> None:
+        self._process, self._errors, self._hidden = process, errors, hidden
         self._peer = peer
         self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._writing = asyncio.Lock()
@@ -68,7 +67,7 @@ class StdioTransport:
             if len(buffer) > (2 * ENDS_BYTES if skipped else MAX_MESSAGE_BYTES):
                 skipped += len(buffer) - 2 * ENDS_BYTES
                 del buffer[ENDS_BYTES:-ENDS_BYTES]
-        self.end(_describe(await self._process.wait(), self._errors.read_last()))
+        self.end(_describe(await self._process.wait(), self._hidden or self._errors.read_last()))
 
     def _refuse(self, ends: bytearray, skipped: int) -> None:
         size, most = format_bytes(len(ends) + skipped), format_bytes(MAX_MESSAGE_BYTES)
@@ -182,14 +181,12 @@ async def open_stdio(
             )
         except (OSError, ValueError) as error:
             name = getattr(error, "filename", None) or argv[0]
-            reason = getattr(error, "strerror", None) or error
-            if isinstance(error, FileNotFoundError) and sandbox is None and Path(argv[0]).is_file():
-                reason = HIDDEN
+            reason = _hidden_program(argv, cwd, runner) or getattr(error, "strerror", None) or error
             raise McpError(f'Cannot start "{clean_line(str(name))}": {reason}.') from None
         finally:
             os.close(stderr)
         async with process:
-            transport = StdioTransport(process, peer, errors)
+            transport = StdioTransport(process, peer, errors, _hidden_program(argv, cwd, runner))
             reading = spawn(group, transport.read())
             try:
                 yield transport
@@ -208,6 +205,15 @@ async def _end(process: Process) -> None:
         async with asyncio.timeout(EOF_S):
             await process.wait()
     await process.kill()
+
+
+def _hidden_program(argv: Sequence[str], cwd: Path, runner: LocalRunner) -> str:
+    """Says that a word of the command is a file that does not exist in the sandbox."""
+    for word in argv:
+        is_below = word.startswith(("/tmp/", "/var/tmp/")) and not Path(word).is_relative_to(cwd)
+        if is_below and runner.contained and os.path.lexists(word):
+            return f'the sandbox hides {clean_line(word)}; install it outside /tmp, or set "sandbox": false'
+    return ""
 
 
 def _describe(ended: Exit, last: str) -> str:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tau.ai.proxy import is_loopback, parse_url
 from tau.base.errors import TauError
 from tau.base.files import typed_path
 from tau.base.run import Limits, LocalRunner, capture
@@ -101,10 +102,15 @@ async def fetch(source: PluginSource, stage: Path) -> tuple[Path, str]:
 
 async def _clone(source: PluginSource, target: Path) -> str:
     environ = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1"}
+    scheme, _, rest = source.text.partition("://")
+    plain = scheme.lower() in ("http", "git")
+    if plain and not is_loopback(parse_url(f"http://{rest}")):
+        raise TauError(f"{source.text} is not encrypted, so others could change the plugin: use https.")
     shallow = () if source.ref or source.sha else ("--depth", "1")
     argv = (
         "git",
         *SAFE_GIT,
+        *(() if plain else ("-c", "protocol.http.allow=never")),  # a redirect
         "clone",
         "--quiet",
         "--no-recurse-submodules",

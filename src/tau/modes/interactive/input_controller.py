@@ -40,6 +40,7 @@ COMMANDS = {
     "app.session.resume": "/resume",
     "app.help.hotkeys": "/hotkeys",
     "app.agents.hub": "/hub",
+    "app.memory.open": "/memory",
 }
 """Keys that run a command."""
 

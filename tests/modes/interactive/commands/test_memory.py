@@ -23,10 +23,12 @@ def test_verbs_show_change_and_repair(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Because.")]], rows=40, columns=110, settings=ON) as rig:
             await rig.send("Why is the cache per tenant?")
-            await rig.show("Recalled 1 memory; /memory view shows them.")
+            await rig.show("Recalled 1 memory; /memory shows them.")
             await rig.send("/memory")
-            shown = await rig.show("Latest:")
-            assert "Recalled for this conversation:" in shown and id in shown and other not in shown
+            shown = await rig.show("Recalled and latest memories")
+            assert id in shown and other not in shown
+            await rig.press("escape")
+            await rig.show("Nothing was changed.")
             await rig.send(f"/memory edit {id} The cache is per user")
             await rig.show(f"Memory {id} updated.")
             await rig.send("/memory view user")
@@ -44,6 +46,25 @@ def test_verbs_show_change_and_repair(tmp_path: Path) -> None:
 
     run(test)
     assert [item.id for item in store().items()] == [other]
+
+
+def test_a_key_opens_the_memories_to_edit_or_forget_one(tmp_path: Path) -> None:
+    for text in ("The cache is per tenant", "Deploys happen on Tuesday"):
+        store().add(text, scope=str(primary_checkout(tmp_path)))
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Because.")]], rows=40, columns=110, settings=ON) as rig:
+            await rig.send("Why is the cache per tenant?")
+            await rig.show("Recalled 1 memory")
+            await rig.press("alt+shift+m")
+            await rig.show("Recalled and latest memories")
+            await rig.press("enter")
+            await rig.show("Forget")
+            await rig.press("down", "enter")
+            await rig.show("Deleted 1 of 1 memory.")
+
+    run(test)
+    assert [item.text for item in store().items()] == ["Deploys happen on Tuesday"]
 
 
 def test_deleting_all_asks_first(tmp_path: Path) -> None:

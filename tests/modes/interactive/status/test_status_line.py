@@ -53,8 +53,8 @@ def test_damaged_repository_has_no_branch(tmp_path: Path) -> None:
 
 
 def test_numbers_are_short() -> None:
-    assert [tokens(count) for count in (0, 999, 1000, 1500, 99_950, 128_000, 2_300_000)] == [
-        *("0", "999", "1k", "1.5k", "100k", "128k", "2.3M")
+    assert [tokens(count) for count in (0, 999, 1000, 1500, 99_950, 128_000, 1_000_000, 2_300_000)] == [
+        *("0", "999", "1k", "1.5k", "100k", "128k", "1M", "2.3M")
     ]
     assert short_path(Path("/home/a/b"), "/home/a") == "~/b"
     assert short_path(Path("/home/ab"), "/home/a") == "/home/ab"

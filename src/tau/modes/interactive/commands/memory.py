@@ -8,6 +8,7 @@ from tau.backends.memory.store import MemoryItem
 from tau.base.errors import TauError, UsageError
 from tau.base.late import late
 from tau.base.text import clean_line, quantity, shortened
+from tau.coding.memory.port import Memory
 from tau.coding.project_memory import ProjectMemory
 from tau.modes.interactive.command_context import CommandContext
 
@@ -24,14 +25,17 @@ async def memory(context: CommandContext, rest: str) -> None:
     if opened is None:
         raise TauError(OFF)
     verb, _, words = rest.strip().partition(" ")
-    verb, words = verb or "view", words.strip()
+    words = words.strip()
+    if verb == "enqueue":
+        context.say(await _enqueue(opened))
+        return
     if opened.local is None:
-        context.say(await server_memory.run_verb(opened, verb, words))
+        context.say(await server_memory.run_verb(opened, verb or "view", words))
         return
     if verb == "mm":
         raise UsageError("The local memory has no mental models.")
-    if (run := VERBS.get(verb)) is None:
-        raise UsageError(f"There is no /memory {verb}; there are {', '.join(VERBS)}.")
+    if (run := VERBS.get(verb or "view")) is None:
+        raise UsageError(f"There is no /memory {verb}; there are {', '.join(VERBS)}, enqueue.")
     context.say(await run(context, opened.local, words))
 
 
@@ -40,14 +44,20 @@ def _memories(number: int) -> str:
 
 
 async def _view(context: CommandContext, memory: ProjectMemory, words: str) -> str:
-    """What the model got unasked, then the latest, or what matches the words."""
+    """What matches the words; without words, what was recalled and the latest, to edit or forget one."""
     if words:
         found = [match.item for match in await memory.recall(words)]
         return "\n".join(_rows(found)) or "Nothing found."
-    items = await memory.change(memory.store.items, memory.scopes, limit=MAX_ROWS)
     recalled = [row.item for row in memory.recalled if row.item is not None]
-    rows = ["Recalled for this conversation:", *_rows(recalled), ""] if recalled else []
-    return "\n".join([*rows, "Latest:", *_rows(items)]) if items else "No memories."
+    latest = await memory.change(memory.store.items, memory.scopes, limit=MAX_ROWS)
+    if not latest:
+        return "No memories."
+    rows = list(dict.fromkeys(_rows([*recalled, *latest])))
+    row = await context.ui.select("Recalled and latest memories", rows)
+    verb = row and await context.ui.select(row, ("Edit", "Forget"))
+    return (
+        await VERBS[verb.lower()](context, memory, row.split()[0]) if row and verb else "Nothing was changed."
+    )
 
 
 def _rows(items: Sequence[MemoryItem]) -> list[str]:
@@ -84,11 +94,11 @@ async def _delete(context: CommandContext, memory: ProjectMemory, scopes: list[s
     return f"Deleted {_memories(await memory.change(memory.store.clear, scopes))}."
 
 
-async def _enqueue(context: CommandContext, memory: ProjectMemory, words: str) -> str:
+async def _enqueue(memory: Memory) -> str:
     """Retain from the conversation now, instead of after some turns."""
     if memory.retain_now is None:
-        return "Nothing is retained automatically (memory.autoRetain, memory.llmMode)."
-    return f"Added {_memories(await memory.retain_now())}."
+        return "Nothing is retained automatically (memory.autoRetain, memory.llmMode, hindsight.autoRetain)."
+    return f"{_memories(await memory.retain_now())} {memory.stored}."
 
 
 async def _rebuild(context: CommandContext, memory: ProjectMemory, words: str) -> str:
@@ -118,7 +128,6 @@ VERBS: dict[str, Callable[[CommandContext, ProjectMemory, str], Awaitable[str]]]
     "view": _view,
     "stats": _stats,
     "diagnose": _diagnose,
-    "enqueue": _enqueue,
     "rebuild": _rebuild,
     "edit": _edit,
     "forget": _forget,

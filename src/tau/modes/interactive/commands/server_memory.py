@@ -8,6 +8,7 @@ from tau.coding.memory.hindsight import HindsightMemory
 from tau.coding.memory.port import Memory
 
 VERBS = ("view", "stats", "diagnose", "enqueue", "mm")
+NOTHING = "Nothing found."
 MODEL_VERBS = ("list", "show", "refresh", "history", "seed", "delete", "reload")
 MAX_ROW_CHARS = 160
 MAX_SHOWN_CHARS = 20_000
@@ -20,16 +21,10 @@ async def run_verb(memory: Memory, verb: str, words: str) -> str:
         case "view":
             found = await memory.find_rows(words) if words else memory.recalled
             rows = [shortened(clean_line(row.text), MAX_ROW_CHARS) for row in found]
-            nothing = "Nothing found." if words else "Nothing was recalled for this conversation."
+            nothing = NOTHING if words else "Nothing was recalled for this conversation."
             return "\n".join(rows) or nothing
         case "stats" | "diagnose":
             return "\n".join(await memory.remote.describe())
-        case "enqueue":
-            if memory.retain_now is None:
-                return "Nothing is retained automatically (hindsight.autoRetain)."
-            return (
-                "Queued the conversation." if await memory.retain_now() else "There is nothing new to retain."
-            )
         case "mm":
             name, _, id = words.partition(" ")
             return await _run_model_verb(memory.remote, name or "list", id.strip())

@@ -103,7 +103,7 @@ def tokens(count: int) -> str:
         return str(count)
     if count < 100_000:
         return f"{count / 1000:.1f}k".replace(".0k", "k")
-    return f"{round(count / 1000)}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
+    return f"{round(count / 1000)}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M".replace(".0M", "M")
 
 
 def elapsed(seconds: float) -> str:
