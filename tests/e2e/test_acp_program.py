@@ -380,7 +380,11 @@ def test_command_of_an_extension_is_offered_speaks_and_can_be_stopped(tau: Progr
     start(tau)
     (tau.project / "e.py").write_text(COMMANDS)
 
+    async def choose_first(call: a.ToolCallUpdate) -> str:
+        return "0"
+
     async def work(agent: ClientSideConnection, editor: Editor) -> None:
+        editor.answer = choose_first
         session = await agent.new_session(str(tau.project))
         await editor.wait_for(lambda: editor.of("available_commands_update"))
         offered = editor.of("available_commands_update")[0].available_commands
