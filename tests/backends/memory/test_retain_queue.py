@@ -71,7 +71,7 @@ def test_batches_have_16_items_and_the_last_text_of_a_document(tmp_path: Path) -
     async def test(server: FakeHindsight, queue: RetainQueue) -> None:
         await queue.add([item(f"fact {number}") for number in range(20)], "tau")
         await queue.add([item("old", "session"), item("new", "session")], "tau")
-        while not await queue.flush():  # noqa: ASYNC110 - the queue sends by itself too
+        while not await queue.flush():  # noqa: ASYNC110 - the queue also sends automatically
             await asyncio.sleep(0.01)
         assert queue.waiting() == []
 
