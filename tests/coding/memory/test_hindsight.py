@@ -18,7 +18,7 @@ from tau.config.settings import HindsightSettings
 from tau.sdk import SessionOptions, create_session
 from tests.support.fake_hindsight import FakeHindsight, fake_hindsight
 
-SERVER = os.environ.get("TAU_TEST_HINDSIGHT", "")
+SERVER = os.environ.get("TEST_HINDSIGHT_URL", "")
 FACT = "The cache is per tenant because of the audit in March"
 
 
@@ -250,7 +250,7 @@ def test_memories_wait_on_disk_for_a_dead_server(tmp_path: Path) -> None:
     run(test)
 
 
-@pytest.mark.skipif("TAU_TEST_HINDSIGHT" not in os.environ, reason="TAU_TEST_HINDSIGHT names no server")
+@pytest.mark.skipif("TEST_HINDSIGHT_URL" not in os.environ, reason="TEST_HINDSIGHT_URL names no server")
 def test_a_real_server_retains_recalls_and_reflects(tmp_path: Path) -> None:
     async def test() -> None:
         around = (HindsightSettings(api_url=SERVER, bank_id=os.urandom(4).hex()), {}, LocalRunner())
