@@ -1,6 +1,7 @@
 """Memories on a Hindsight server: what tau sends, what the model gets, and what the user sees."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ import pytest
 from tau.agent.events import Notice
 from tau.ai.faux import Faux, Say, Use
 from tau.backends.memory import retain_queue
+from tau.base.run import LocalRunner
 from tau.coding.memory import automatic, hindsight
 from tau.config.paths import user_paths
+from tau.config.settings import HindsightSettings
 from tau.sdk import SessionOptions, create_session
 from tests.support.fake_hindsight import FakeHindsight, fake_hindsight
 
+SERVER = os.environ.get("TEST_HINDSIGHT_URL", "")
 FACT = "The cache is per tenant because of the audit in March"
 
 
@@ -135,6 +139,7 @@ def test_mental_models_are_of_the_project_or_of_all(tmp_path: Path) -> None:
         (500, b'{"detail": "\\u001b[31mdisk full"}', "status 500: disk full."),
         (422, b'{"detail": [{"loc": ["body", "query"], "msg": "is missing"}]}', "is missing"),
         (307, b"", "status 307"),
+        (503, b"{}", "status 503: {}."),
         (200, b"<html>", "not Hindsight's"),
         (200, b"[" * 100_000, "not Hindsight's"),
         (200, b'{"results": [' + b'{"text": "x"},' * 100_000, "sent more than 1 MiB"),
@@ -243,3 +248,20 @@ def test_memories_wait_on_disk_for_a_dead_server(tmp_path: Path) -> None:
         assert server.texts == [FACT] and waiting() == []
 
     run(test)
+
+
+@pytest.mark.skipif("TEST_HINDSIGHT_URL" not in os.environ, reason="TEST_HINDSIGHT_URL names no server")
+def test_a_real_server_retains_recalls_and_reflects(tmp_path: Path) -> None:
+    async def test() -> None:
+        around = (HindsightSettings(api_url=SERVER, bank_id=os.urandom(4).hex()), {}, LocalRunner())
+        async with hindsight.HindsightMemory(user_paths(), tmp_path, *around) as memory:
+            await memory.retain([(FACT, "audit")])
+            assert await memory.queue.flush()
+            while not (rows := await memory.find_rows("cache per tenant")):  # noqa: ASYNC110 - no event there
+                await asyncio.sleep(1)
+            assert "cache" in rows[0].text and await memory.reflect("Why is the cache per tenant?", "")
+            await memory.seed()
+            memory.models_until = 0.0
+            assert len(await memory.mental_models()) == 3
+
+    asyncio.run(test())

@@ -157,6 +157,6 @@ def _details(said: bytes) -> str:
     """What the server says is wrong, as one line: its text, or JSON that lists the fields."""
     found: Any = said.decode("utf-8", "replace")
     with suppress(*_GARBLED):
-        found = msgspec.json.decode(said, type=dict[str, Any])["detail"]
+        found = msgspec.json.decode(said, type=dict[str, Any]).get("detail", found)
     text = found if isinstance(found, str) else msgspec.json.encode(found).decode()
     return secrets.mask(clean_line(text[: MAX_DETAIL_CHARS * 4]))
