@@ -15,7 +15,6 @@ from tau.config.paths import user_paths
 from tau.config.trust import TrustStore
 from tests.coding.task.play import Play, finish, results_in, session_of, task, text_in, yielded
 from tests.coding.task.test_isolation import git
-from tests.support.soak import part
 
 DEEP = {"task.maxRecursionDepth": 3, "task.isolation.mode": "worktree"}
 ASK = {"tools.approvalMode": "ask"}
@@ -173,7 +172,7 @@ def files_in(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("attempt", part(rows(), 0, 3), ids=lambda one: one.name)
+@pytest.mark.parametrize("attempt", rows(), ids=lambda one: one.name)
 def test_agent_does_no_more_than_its_caller_may(
     attempt: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
