@@ -63,7 +63,7 @@ def test_example_of_the_page_prints_the_answer(tau: Program) -> None:
     *_, example = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
     with serving(tau) as server:
         lines = example.replace("8228", str(server.port)).splitlines()
-        lines[0] = ""  # the server runs already
+        lines[0] = "echo > address"  # the server runs already
         text = "\n".join(lines).replace("~/.tau/agent", os.environ["TAU_HOME"])
         with subprocess.Popen(["bash", "-c", text], cwd=tau.project, stdout=subprocess.PIPE) as shell:
             assert shell.stdout is not None

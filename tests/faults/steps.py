@@ -29,6 +29,7 @@ from typing import Any
 
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
+from tau.coding import artifacts
 from tau.coding.tools.edit import Edit
 from tau.coding.tools.edit_hashline import HashlineEdit
 from tau.coding.tools.edit_patch import PatchEdit
@@ -236,6 +237,7 @@ def run_child(case: ToolCase, folder: Path, striking: FaultInjector) -> None:
     with call_context(folder) as ctx:
         arguments = case.arguments_in(ctx)
         time.localtime = lambda *_: NOON  # archives keep the time
+        artifacts.remove_abandoned = lambda place: None  # a thread, whose steps are not the call's
         for name in COUNTED:
             setattr(os, name, striking.wrapped(name))
         if case.is_database:

@@ -516,5 +516,12 @@ class OwnStdout:
     @classmethod
     def reserve(cls) -> int:
         """Duplicate descriptor 1 for the program alone: from now on, 1 and 2 may be pointed elsewhere."""
+        cls.release()
         cls.fd = os.dup(STDOUT)
         return cls.fd
+
+    @classmethod
+    def release(cls) -> None:
+        if cls.fd != STDOUT:
+            os.close(cls.fd)
+            cls.fd = STDOUT

@@ -68,6 +68,7 @@ def launch(parsed: ParsedArgs, mode: "Mode") -> int:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         return code
     finally:
+        OwnStdout.release()
         timing.report()
 
 

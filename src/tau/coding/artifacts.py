@@ -99,6 +99,7 @@ class TemporaryArtifacts(FolderArtifacts):
     def __init__(self, *, cap_bytes: int = FOLDER_CAP_BYTES) -> None:
         super().__init__(Path(), cap_bytes=cap_bytes)
         self._folder = None
+        self._lock: int | None = None
 
     def _make_folder(self) -> Path:
         if self._folder is None:
@@ -111,8 +112,9 @@ class TemporaryArtifacts(FolderArtifacts):
     def close(self) -> None:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
-            os.close(self._lock)
-            self._folder = None
+            if self._lock is not None:
+                os.close(self._lock)
+            self._folder = self._lock = None
             self._next_id = None
             self._used_bytes = 0
 

@@ -156,7 +156,7 @@ def test_command_killed_by_a_signal_has_no_exit_code(desk: Desk) -> None:
     assert message.exit_code is None and not message.cancelled
 
 
-@pytest.mark.parametrize(("command", "expected"), [("  ", "no command"), ("a\0b", "NUL")])
+@pytest.mark.parametrize(("command", "expected"), [("  ", "is empty"), ("a\0b", "NUL")])
 def test_unrunnable_command_is_reported_and_not_recorded(desk: Desk, command: str, expected: str) -> None:
     with pytest.raises(TauError, match=expected):
         desk.run(command)

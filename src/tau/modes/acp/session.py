@@ -130,9 +130,6 @@ class AcpSession:
             message = PromptMessage(blocks)
             if message.attachments:
                 message.attachments = await attachment_texts.with_texts(message.attachments)
-            extensions = self.host.session.extensions
-            if extensions is not None and await extensions.run_command(message.text):
-                return a.PromptResponse(stop_reason="cancelled" if self._canceled else "end_turn")
             outcome = None if self._canceled else await self._run(message)
         finally:
             self._prompting = False

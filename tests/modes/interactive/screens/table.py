@@ -25,6 +25,7 @@ NO_SCREEN = {
     ),
     "dialogs.startup_recovery._download": "is there only while the demo model is being fetched",
     "commands.memory._delete": "asks with ScreenUi.confirm; commands/test_memory.py looks at it",
+    "commands.memory._view": "asks with ScreenUi.select; commands/test_memory.py looks at it",
     "commands.memory._edit": "asks with ScreenUi.editor; commands/test_memory.py looks at it",
     "commands.share.share": "asks with ScreenUi.confirm; commands/test_share.py looks at it",
     "commands.omfg.omfg": "asks with ScreenUi.select; commands/test_omfg.py looks at it",
