@@ -28,6 +28,7 @@ SIGNALS = [
     if (number := getattr(signal, f"SIG{name}", None)) is not None
 ]
 NO_INPUT = "The terminal is not available to extensions; use ctx.ui.input."
+DRAIN_S = 0.5
 
 
 class ExtensionLog:
@@ -156,7 +157,8 @@ def diverted(log: ExtensionLog) -> Iterator[dict[str, Any]]:
     for fd in (1, 2):
         os.dup2(writing, fd)
     os.close(writing)
-    threading.Thread(target=drain, args=(reading, log), name="tau-extension-output", daemon=True).start()
+    draining = threading.Thread(target=drain, args=(reading, log), name="tau-extension-output", daemon=True)
+    draining.start()
     try:
         yield {
             name: open(fd, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115
@@ -167,6 +169,7 @@ def diverted(log: ExtensionLog) -> Iterator[dict[str, Any]]:
         for number, fd in enumerate(own.values(), start=1):
             os.dup2(fd, number)
             os.close(fd)
+        draining.join(DRAIN_S)  # a child may keep the pipe open
 
 
 def flush_original_streams() -> None:
