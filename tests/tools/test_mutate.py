@@ -4,6 +4,7 @@ import ast
 import importlib
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,8 @@ def test_process_that_left_its_group_is_killed_by_its_mark(mutate: Any) -> None:
     marked = subprocess.Popen(command, env={"MUTATED": "here"}, start_new_session=True)
     other = subprocess.Popen(command, env={"MUTATED": "elsewhere"}, start_new_session=True)
     try:
+        while not Path(f"/proc/{marked.pid}/environ").read_bytes():  # for a moment after its start
+            time.sleep(0.001)
         mutate.kill_marked("MUTATED=here")
         assert marked.wait(HANG_S) == -9
         assert other.poll() is None
